@@ -1,0 +1,56 @@
+# make reproduce   run the notebooks on the historical protocol; write results/ and a page to open
+# make test        lint, types, notebooks, every test
+# make lab         open JupyterLab on notebooks/
+# make bench       measure (figures are ratios on the same work)
+# make lock        resolve requirements.lock anew (needs uv)
+#
+# Everything runs in .venv, which the first target sets up: with uv where it is installed, else with pip.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: reproduce test lab bench lock clean
+
+reproduce: $(READY)
+	$(BIN)/deermem-eval notebooks
+	$(BIN)/deermem-eval report
+
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
+	$(BIN)/python -m pytest
+
+lab: $(READY)
+	$(BIN)/jupyter lab --notebook-dir=. notebooks
+
+bench: $(READY)
+	$(BIN)/python -m pytest benchmarks --benchmark-columns=median,iqr,rounds
+
+lock:
+	uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
+		--all-extras pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+		{ echo "deermem-eval needs Python 3.11 to 3.13; name one: make PYTHON=/path/to/python3.12"; exit 2; }
+	@echo "setting up $(VENV): a minute or two, once"
+	@rm -rf $(VENV)
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --python "$$(command -v $(PYTHON))" $(VENV) && \
+		uv pip sync --quiet --compile-bytecode --require-hashes --python $(BIN)/python requirements.lock && \
+		uv pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .; \
+	else \
+		$(PYTHON) -m venv $(VENV) && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+			--no-deps --require-hashes --requirement requirements.lock && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+			--no-deps --no-build-isolation --editable .; \
+	fi
+	@touch $@

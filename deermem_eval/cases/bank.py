@@ -1,0 +1,53 @@
+"""The distractor bank: forty records that share no answer with the cases, and who gets which."""
+
+import hashlib
+from collections.abc import Sequence
+
+from deermem_eval.cases.records import Record
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.protocol.config import Pool
+
+
+def build_bank(records: Sequence[Record], pool: Pool) -> tuple[Record, ...]:
+    """Return the first `distractor_bank_size` eligible records in the order of their ids.
+
+    Eligible are records of the pool's `distractor_types` whose rendered evidence, headers
+    included, has an accepted length. The rendering thus decides membership (PR #4810).
+
+    Raises
+    ------
+    DeermemEvalError
+        Fewer records are eligible than the bank holds.
+    """
+    eligible = sorted(
+        (
+            record
+            for record in records
+            if record.question_type in pool.distractor_types
+            and pool.distractor_min_evidence_chars
+            <= record.evidence_chars
+            <= pool.distractor_max_evidence_chars
+        ),
+        key=lambda record: record.question_id,
+    )
+    if len(eligible) < pool.distractor_bank_size:
+        raise DeermemEvalError(
+            f"{len(eligible)} records are eligible for the distractor bank of "
+            f"{pool.distractor_bank_size}; use the whole data set"
+        )
+    return tuple(eligible[: pool.distractor_bank_size])
+
+
+def bank_offset(case_id: str, pool: Pool) -> int:
+    """Return the bank index of a case's first distractor, in 0..bank size - 1.
+
+    The first four bytes of SHA-256(`namespace:case_id`), big-endian, modulo the bank size.
+    """
+    digest = hashlib.sha256(f"{pool.offset_namespace}:{case_id}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") % pool.distractor_bank_size
+
+
+def draw_distractors(case_id: str, bank: Sequence[Record], pool: Pool) -> tuple[Record, ...]:
+    """Return the case's consecutive distractors, wrapping around at the end of the bank."""
+    offset = bank_offset(case_id, pool)
+    return tuple(bank[(offset + i) % len(bank)] for i in range(pool.distractors))

@@ -1,0 +1,129 @@
+"""Files out: durable and atomic, in the published formats.
+
+Promises: a reader finds the old content or the new, never a part of it; when a
+function returns, the content survives a power cut; after a failure no temporary file is left.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from deermem_eval.errors import DeermemEvalError
+
+
+def sha256_hex(content: bytes) -> str:
+    """Return the SHA-256 of `content` as 64 lower-case hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def json_document(value: object) -> bytes:
+    """Serialise as the published files are: two spaces, sorted keys, non-ASCII kept, newline."""
+    return (json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
+
+
+def json_lines(rows: Iterable[Mapping[str, object]]) -> bytes:
+    """Serialise one object a line, keys sorted, as the published rows are."""
+    return b"".join(
+        (json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n").encode() for row in rows
+    )
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file durably and atomically, replacing what was there.
+
+    The folder is made if it is missing. A symbolic link is replaced, not followed.
+
+    Raises
+    ------
+    DeermemEvalError
+        The folder cannot be made or written (read-only, full, a file in the way). `path` is then
+        as it was.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _write_new(temporary, content)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+    except OSError as error:
+        _refuse_write(path, error)
+
+
+def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a new folder of files so that it appears complete or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder to make; it may exist if it is empty.
+    files : mapping of str to bytes
+        Name and content of each file.
+
+    Raises
+    ------
+    DeermemEvalError
+        The folder holds something already, or it cannot be written. What was there is untouched.
+    """
+    refuse_occupied(folder)
+    staging = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.partial")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            staging.mkdir()
+            for name, content in files.items():
+                _write_new(staging / name, content)
+            _sync_folder(staging)
+            staging.rename(folder)
+        except BaseException:
+            shutil.rmtree(staging, ignore_errors=True)
+            raise
+        _sync_folder(folder.parent)
+    except OSError as error:
+        _refuse_write(folder, error)
+
+
+def refuse_occupied(folder: Path) -> None:
+    """Raise `DeermemEvalError` if `folder` is a file, or a folder that holds anything."""
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise DeermemEvalError(f"output {folder} is a file; name a new folder")
+        if folder.is_dir() and any(folder.iterdir()):
+            raise DeermemEvalError(
+                f"output directory {folder} already holds a run or other files, and nothing is "
+                "ever overwritten; name a new folder, or move this one away"
+            )
+    except OSError as error:
+        _refuse_write(folder, error)
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":  # a folder cannot be opened there
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_write(path: Path, error: OSError) -> NoReturn:
+    reason = error.strerror or error
+    raise DeermemEvalError(
+        f"{path} cannot be written: {reason}; free the space or the place, or name another folder"
+    ) from error

@@ -1,0 +1,39 @@
+"""From graded rows to accuracy, paired statistics and the published documents."""
+
+from deermem_eval.grades.grading import (
+    accuracy_by_scenario,
+    accuracy_by_suite,
+    paired_by_suite,
+    statistics_document,
+    summary_document,
+)
+from deermem_eval.grades.outcomes import read_outcomes, read_published_rows, rows_of_run
+from deermem_eval.grades.statistics import (
+    Interval,
+    PairedCounts,
+    bootstrap_difference,
+    mcnemar_p,
+    paired_counts,
+    resampled_indices,
+    smallest_attainable_p,
+    wilson_interval,
+)
+
+__all__ = [
+    "Interval",
+    "PairedCounts",
+    "accuracy_by_scenario",
+    "accuracy_by_suite",
+    "bootstrap_difference",
+    "mcnemar_p",
+    "paired_by_suite",
+    "paired_counts",
+    "read_outcomes",
+    "read_published_rows",
+    "resampled_indices",
+    "rows_of_run",
+    "smallest_attainable_p",
+    "statistics_document",
+    "summary_document",
+    "wilson_interval",
+]

@@ -1,0 +1,27 @@
+"""Where the project's own files lie, whether it runs from its repository or as an installed copy."""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def repository_root() -> Path | None:
+    """Return the root of the checkout that holds this package, or None for an installed copy."""
+    root = _PACKAGE.parent
+    return root if (root / "pyproject.toml").is_file() and (root / "data").is_dir() else None
+
+
+def shipped_folder(name: str) -> Path:
+    """Return `data` or `notebooks` as it stands in the checkout, else the installed copy of it."""
+    return (repository_root() or _PACKAGE / "_shipped") / name
+
+
+def working_path(path: str | Path) -> Path:
+    """Make a relative output path absolute.
+
+    Relative paths start at the repository root, so that a notebook writes to the same place
+    whether its kernel starts there or in `notebooks/`; an installed copy has no such root and
+    uses the current folder.
+    """
+    path = Path(path).expanduser()
+    return path if path.is_absolute() else (repository_root() or Path.cwd()) / path

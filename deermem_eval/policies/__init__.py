@@ -1,0 +1,47 @@
+"""What to forget: scores of facts, and the selection at a capacity."""
+
+from deermem_eval.policies.registry import (
+    OWN_SELECTOR,
+    Selector,
+    load_selector,
+    require_policy_version,
+)
+from deermem_eval.policies.scores import (
+    FactScore,
+    HybridParameters,
+    access_heat,
+    confidence_score,
+    confirmation_freshness,
+    hybrid_score,
+    stored_confidence,
+)
+from deermem_eval.policies.select import (
+    EVICTION_POLICY_CONFIDENCE,
+    EVICTION_POLICY_HYBRID_V1,
+    Decision,
+    DuplicateFactIdWarning,
+    EvictedFact,
+    is_correction,
+    select_facts_for_capacity,
+)
+
+__all__ = [
+    "EVICTION_POLICY_CONFIDENCE",
+    "EVICTION_POLICY_HYBRID_V1",
+    "OWN_SELECTOR",
+    "Decision",
+    "DuplicateFactIdWarning",
+    "EvictedFact",
+    "FactScore",
+    "HybridParameters",
+    "Selector",
+    "access_heat",
+    "confidence_score",
+    "confirmation_freshness",
+    "hybrid_score",
+    "is_correction",
+    "load_selector",
+    "require_policy_version",
+    "select_facts_for_capacity",
+    "stored_confidence",
+]

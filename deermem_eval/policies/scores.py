@@ -1,0 +1,174 @@
+"""Scores: what a fact is worth to an eviction policy, and the components that make it up.
+
+A stored fact may be dirty: any value of any field gives a score, none an exception.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.weights import weights_problem
+
+SECONDS_A_DAY = 86_400
+UNKNOWN_CONFIDENCE = 0.5
+NEVER_CONFIRMED_DISCOUNT = 0.5
+SATURATING_HEAT = 8
+
+
+@dataclass(frozen=True)
+class HybridParameters:
+    """The parameters of `hybrid-v1`; the defaults are the published ones (deer-flow PR #4789).
+
+    Attributes
+    ----------
+    confidence_weight, confirmation_weight, access_weight : float
+        In [0, 1], summing to 1.
+    confirmation_half_life_days, access_half_life_days : float
+        Positive, in days.
+    correction_reserved_fraction : float
+        Share of the capacity that is reserved for corrections, in [0, 1].
+    correction_reserved_max : int
+        Most slots that are ever reserved, at least 0.
+    """
+
+    confidence_weight: float = 0.65
+    confirmation_weight: float = 0.25
+    access_weight: float = 0.10
+    confirmation_half_life_days: float = 90
+    access_half_life_days: float = 30
+    correction_reserved_fraction: float = 0.10
+    correction_reserved_max: int = 10
+
+    def __post_init__(self) -> None:
+        problem = weights_problem(
+            self.confidence_weight, self.confirmation_weight, self.access_weight
+        )
+        if problem:
+            raise DeermemEvalError(f"{problem}; correct it")
+        fraction = self.correction_reserved_fraction
+        if not (_is_number(fraction) and 0 <= fraction <= 1):
+            raise DeermemEvalError(
+                f"correction_reserved_fraction is {fraction!r}, and must be in [0, 1]"
+            )
+        for name in ("confirmation_half_life_days", "access_half_life_days"):
+            value = getattr(self, name)
+            if not (_is_number(value) and 0 < value < math.inf):
+                raise DeermemEvalError(
+                    f"{name} is {value!r}, and must be a positive number of days"
+                )
+        if type(self.correction_reserved_max) is not int or self.correction_reserved_max < 0:
+            raise DeermemEvalError(
+                f"correction_reserved_max is {self.correction_reserved_max!r}, and must be a "
+                "whole number from 0"
+            )
+
+
+@dataclass(frozen=True)
+class FactScore:
+    """A fact's score under a policy, and its components, each in [0, 1]."""
+
+    value: float
+    components: dict[str, float]
+
+
+def confidence_score(fact: Mapping[str, Any]) -> FactScore:
+    """Score a fact by its confidence alone, as DeerMem did until 2026."""
+    confidence = stored_confidence(fact)
+    return FactScore(confidence, {"confidence": confidence})
+
+
+def hybrid_score(
+    fact: Mapping[str, Any], usage_entry: object, now: datetime, parameters: HybridParameters
+) -> FactScore:
+    """Score a fact by confidence, confirmation freshness and access heat (`hybrid-v1`).
+
+    Parameters
+    ----------
+    fact : mapping
+        As DeerMem stores it.
+    usage_entry : object
+        The fact's usage entry; anything but a mapping counts as never accessed.
+    now : datetime
+        The evaluation clock, with a time zone.
+    parameters : HybridParameters
+    """
+    confidence = stored_confidence(fact)
+    freshness = confirmation_freshness(fact, now, parameters.confirmation_half_life_days)
+    heat = access_heat(usage_entry, now, parameters.access_half_life_days)
+    return FactScore(
+        parameters.confidence_weight * confidence
+        + parameters.confirmation_weight * freshness
+        + parameters.access_weight * heat,
+        {"confidence": confidence, "confirmationFreshness": freshness, "accessHeat": heat},
+    )
+
+
+def stored_confidence(fact: Mapping[str, Any]) -> float:
+    """Return a fact's confidence clipped to [0, 1]; 0.5 where it is no finite number."""
+    number = _finite_number(fact.get("confidence"))
+    return UNKNOWN_CONFIDENCE if number is None else max(0.0, min(number, 1.0))
+
+
+def confirmation_freshness(fact: Mapping[str, Any], now: datetime, half_life_days: float) -> float:
+    """Return how fresh the last confirmation is, in [0, 1].
+
+    `2^(-days / half_life_days)` since `lastConfirmedAt`; where that is missing or unreadable, half
+    of the same since `createdAt`, because creation is weaker evidence than a user's word; else 0.
+    """
+    confirmed_at = parse_timestamp(fact.get("lastConfirmedAt"))
+    if confirmed_at is not None:
+        return _decay(now, confirmed_at, half_life_days)
+    created_at = parse_timestamp(fact.get("createdAt"))
+    if created_at is not None:
+        return NEVER_CONFIRMED_DISCOUNT * _decay(now, created_at, half_life_days)
+    return 0.0
+
+
+def access_heat(usage_entry: object, now: datetime, half_life_days: float) -> float:
+    """Return the decayed, normalised access heat, in [0, 1].
+
+    The stored heat decays from `lastAccessedAt` with the half-life, then
+    `min(1, ln(1 + heat) / ln 9)`: a heat of 8 saturates. No entry, no time or no positive heat: 0.
+    """
+    if not isinstance(usage_entry, Mapping):
+        return 0.0
+    accessed_at = parse_timestamp(usage_entry.get("lastAccessedAt"))
+    heat = _finite_number(usage_entry.get("accessHeat"))
+    if accessed_at is None or heat is None or heat <= 0:
+        return 0.0
+    decayed = heat * _decay(now, accessed_at, half_life_days)
+    return min(1.0, math.log1p(decayed) / math.log(1 + SATURATING_HEAT))
+
+
+def parse_timestamp(value: object) -> datetime | None:
+    """Parse an ISO 8601 time (`Z`, offset, or naive meaning UTC); None where it is not one."""
+    if not isinstance(value, str):
+        return None
+    try:
+        parsed = datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
+    return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
+
+
+def _decay(now: datetime, then: datetime, half_life_days: float) -> float:
+    """Halve with every half-life since `then`; a time in the future counts as zero days."""
+    days = (now - then).total_seconds() / SECONDS_A_DAY
+    return float(2 ** (-max(0.0, days) / half_life_days))
+
+
+def _finite_number(value: Any) -> float | None:
+    if value is None or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,56 @@
+"""Tables, figures, the notebook batch and the page."""
+
+from deermem_eval.report.figures import (
+    figure_title,
+    pool_anatomy,
+    qa_accuracy,
+    retention_by_capacity,
+)
+from deermem_eval.report.notebooks import (
+    NotebookOutcome,
+    NotebookTask,
+    plan_notebooks,
+    run_notebooks,
+    shipped_notebooks,
+)
+from deermem_eval.report.page import write_page, write_report
+from deermem_eval.report.parameters import optional_path, results_folder
+from deermem_eval.report.style import SavedFigure, save_figure
+from deermem_eval.report.tables import (
+    bank_table,
+    case_table,
+    markdown_table,
+    pool_table,
+    qa_overview,
+    retention_overview,
+    save_table,
+    scenario_table,
+    text_table,
+)
+
+__all__ = [
+    "NotebookOutcome",
+    "NotebookTask",
+    "SavedFigure",
+    "bank_table",
+    "case_table",
+    "figure_title",
+    "markdown_table",
+    "optional_path",
+    "plan_notebooks",
+    "pool_anatomy",
+    "pool_table",
+    "qa_accuracy",
+    "qa_overview",
+    "results_folder",
+    "retention_by_capacity",
+    "retention_overview",
+    "run_notebooks",
+    "save_figure",
+    "save_table",
+    "scenario_table",
+    "shipped_notebooks",
+    "text_table",
+    "write_page",
+    "write_report",
+]

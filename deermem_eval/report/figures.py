@@ -1,0 +1,274 @@
+"""Figures: each draws the table that it is given, computes nothing, and says its message on top."""
+
+import textwrap
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from deermem_eval.report.style import (
+    ACCENT,
+    COLUMN_INCHES,
+    COMPONENT_COLOURS,
+    COMPONENT_HATCHES,
+    POLICY_COLOURS,
+    POLICY_MARKERS,
+    house_style,
+)
+
+COMPONENT_LABELS = {
+    "confidence": "confidence",
+    "confirmationFreshness": "confirmation freshness",
+    "accessHeat": "access heat",
+}
+TITLE_CHARS = 52
+
+
+def pool_anatomy(pool: pd.DataFrame) -> Figure:
+    """Draw one pool under each policy: ten facts by rank, score by component, cut at the capacity.
+
+    Parameters
+    ----------
+    pool : DataFrame
+        As `pool_table()` returns it.
+    """
+    policies = list(pool["policy"].unique())
+    with house_style():
+        figure = Figure(figsize=(COLUMN_INCHES, 0.5 + 1.75 * len(policies)))
+        axes = figure.subplots(len(policies), 1, sharex=True, squeeze=False)[:, 0]
+        for axis, policy in zip(axes, policies, strict=True):
+            _draw_pool(axis, pool[pool["policy"] == policy])
+        axes[-1].set_xlabel("score")
+        figure.legend(
+            *axes[-1].get_legend_handles_labels(),
+            loc="outside lower center",
+            ncols=len(COMPONENT_LABELS),
+            frameon=False,
+            handlelength=1.2,
+        )
+        _title(figure, f"Case {pool['case_id'].iloc[0]}, {_fates(pool)}")
+    return figure
+
+
+def retention_by_capacity(
+    by_scenario: pd.DataFrame, by_suite: pd.DataFrame, *, capacity: int
+) -> Figure:
+    """Draw retained support facts against the capacity, a panel a scenario, a line a policy.
+
+    Parameters
+    ----------
+    by_scenario, by_suite : DataFrame
+        As `retention_by_scenario()` and `retention_by_suite()` return them.
+    capacity : int
+        The capacity that the title speaks of, marked in every panel; one of the tables'.
+    """
+    panels = [
+        (scenario, by_scenario[by_scenario["scenario"] == scenario])
+        for scenario in by_scenario["scenario"].unique()
+    ]
+    overall = by_suite[by_suite["suite"] == "overall"]
+    panels.append(("overall", overall))
+    with house_style():
+        rows = -(-len(panels) // 2)
+        figure = Figure(figsize=(COLUMN_INCHES, 0.45 + 1.15 * rows))
+        axes = figure.subplots(rows, 2, sharex=True, squeeze=False).flatten()
+        for axis, (name, table) in zip(axes, panels, strict=False):
+            _draw_retention(axis, name, table)
+            axis.axvline(capacity, color="black", linewidth=0.5, linestyle=":", zorder=0)
+        for axis in axes[len(panels) :]:
+            axis.remove()
+        figure.supxlabel("capacity", fontsize=6.5)
+        figure.supylabel("support facts kept", fontsize=6.5)
+        _label_lines(axes[0], panels[0][1])
+        _title(figure, _retention_message(overall, capacity))
+    return figure
+
+
+def qa_accuracy(accuracy: pd.DataFrame, *, alpha: float) -> Figure:
+    """Draw one run's accuracy by scenario with Wilson intervals, retention beside it.
+
+    Parameters
+    ----------
+    accuracy : DataFrame
+        As `accuracy_by_scenario()` returns it, of one run.
+    alpha : float
+        The alpha of the table's intervals, for the label.
+    """
+    scenarios = list(accuracy["scenario"].unique())
+    policies = list(accuracy["policy"].unique())
+    with house_style():
+        figure = Figure(figsize=(COLUMN_INCHES, 0.9 + 0.44 * len(scenarios)))
+        axis = figure.subplots()
+        for place, scenario in enumerate(scenarios):
+            for shift, policy in zip((-0.17, 0.17), policies, strict=False):
+                row = accuracy[
+                    (accuracy["scenario"] == scenario) & (accuracy["policy"] == policy)
+                ].iloc[0]
+                _draw_accuracy(axis, place + shift, row, labelled=place == 0)
+        axis.set_yticks(range(len(scenarios)), [name.replace("_", "\n") for name in scenarios])
+        axis.set_ylim(len(scenarios) - 0.5, -0.62)
+        axis.set_xlim(-0.03, 1.03)
+        axis.set_xlabel(
+            f"share of cases; ● ■ right answers with {1 - alpha:.0%} Wilson interval,\n"
+            "❘ support facts kept"
+        )
+        axis.text(1.06, -0.55, "right", va="center", fontweight="bold")
+        axis.text(1.22, -0.55, "kept", va="center", fontweight="bold")
+        _title(figure, _accuracy_message(accuracy))
+    return figure
+
+
+def figure_title(figure: Figure) -> str:
+    """Return a figure's message on one line, for an alternative text."""
+    return " ".join(figure.get_suptitle().split())
+
+
+def _draw_pool(axis: Axes, pool: pd.DataFrame) -> None:
+    kept = pool["kept"].to_list()
+    left = pd.Series(0.0, index=pool.index)
+    for component, label in COMPONENT_LABELS.items():
+        bars = axis.barh(
+            pool["rank"],
+            pool[component],
+            left=left,
+            height=0.78,
+            color=COMPONENT_COLOURS[component],
+            hatch=COMPONENT_HATCHES[component],
+            edgecolor="white",
+            linewidth=0,
+            label=label,
+        )
+        for bar, is_kept in zip(bars, kept, strict=True):
+            bar.set_alpha(1.0 if is_kept else 0.35)
+        left += pool[component]
+    support = pool[pool["is_support"]].iloc[0]
+    axis.text(
+        support["score"] + 0.012,
+        support["rank"],
+        f"◂ support fact, {_fate(support)}",
+        va="center",
+        color=ACCENT if support["kept"] else "#a00000",
+        fontweight="bold",
+    )
+    cut = sum(kept) + 0.5
+    if not all(kept):
+        axis.axhline(cut, color="black", linewidth=0.8, linestyle="--")
+        is_above = support["rank"] != sum(kept)  # else the label would cover the support fact's
+        axis.text(
+            1.18,
+            cut - 0.12 if is_above else cut + 0.12,
+            f"capacity {sum(kept)}",
+            ha="right",
+            va="bottom" if is_above else "top",
+        )
+    axis.set_ylim(len(pool) + 0.6, 0.4)
+    axis.set_yticks(pool["rank"])
+    axis.set_xlim(0, 1.18)
+    axis.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    axis.set_ylabel("rank")
+    axis.set_title(str(pool["policy"].iloc[0]), fontweight="normal")
+
+
+def _draw_retention(axis: Axes, name: str, table: pd.DataFrame) -> None:
+    cases = int(table["cases"].iloc[0])
+    sizes = {policy: 4.5 - 2 * place for place, policy in enumerate(table["policy"].unique())}
+    for policy, line in table.groupby("policy", sort=False):
+        axis.plot(
+            line["capacity"],
+            line["retained"],
+            color=POLICY_COLOURS[str(policy)],
+            marker=POLICY_MARKERS[str(policy)],
+            markersize=sizes[policy],  # where lines coincide, both are seen
+            clip_on=False,
+        )
+    axis.set_ylim(0, cases)
+    axis.set_yticks([0, cases])
+    axis.set_xticks(sorted(table["capacity"].unique()))
+    axis.set_title(f"{name} (of {cases})", fontsize=6.5, fontweight="normal")
+
+
+def _label_lines(axis: Axes, table: pd.DataFrame) -> None:
+    """Write each policy's name between the lines, at the capacity where they first part most."""
+    wide = table.pivot(index="capacity", columns="policy", values="retained")
+    gap = wide.max(axis=1) - wide.min(axis=1)
+    place = int(gap.to_numpy().argmax())
+    capacity = wide.index.to_numpy()[place]
+    is_left = place < len(wide) / 2
+    for policy, retained in wide.iloc[place].items():
+        is_upper = retained == wide.iloc[place].max()
+        axis.annotate(
+            str(policy),
+            (capacity, retained),
+            xytext=(0, -3 if is_upper else 3),
+            textcoords="offset points",
+            ha="left" if is_left else "right",
+            va="top" if is_upper else "bottom",
+            color=POLICY_COLOURS[str(policy)],
+            fontweight="bold",
+        )
+
+
+def _draw_accuracy(axis: Axes, y: float, row: pd.Series, *, labelled: bool) -> None:
+    colour = POLICY_COLOURS[row["policy"]]
+    marker = POLICY_MARKERS[row["policy"]]
+    axis.plot([row["lower"], row["upper"]], [y, y], color=colour, linewidth=1.4)
+    axis.plot(row["accuracy"], y, marker=marker, color=colour, markersize=4.5, clip_on=False)
+    axis.plot(
+        row["support_retained"] / row["cases"],
+        y,
+        marker="|",
+        color="black",
+        markersize=7,
+        markeredgewidth=1.1,
+        clip_on=False,
+    )
+    for x, count in ((1.06, row["correct"]), (1.22, row["support_retained"])):
+        axis.text(x, y, f"{count}/{row['cases']}", va="center", color=colour)
+    if labelled:
+        is_right = row["upper"] < 0.7
+        axis.text(
+            row["upper"] + 0.02 if is_right else row["lower"] - 0.02,
+            y,
+            row["policy"],
+            va="center",
+            ha="left" if is_right else "right",
+            color=colour,
+            fontweight="bold",
+        )
+
+
+def _fate(support: pd.Series) -> str:
+    if support["by_reserve"]:
+        return "kept by the reserve"
+    return "kept" if support["kept"] else "evicted"
+
+
+def _fates(pool: pd.DataFrame) -> str:
+    support = pool[pool["is_support"]]
+    verbs = {True: "keeps", False: "evicts"}
+    fates = [f"{row['policy']} {verbs[row['kept']]} it" for row in support.to_dict("records")]
+    return f"the support fact at capacity {pool['capacity'].iloc[0]}: {', '.join(fates)}"
+
+
+def _retention_message(overall: pd.DataFrame, capacity: int) -> str:
+    rows = overall[overall["capacity"] == capacity].to_dict("records")
+    counts = " and ".join(f"{row['policy']} keeps {row['retained']}" for row in rows)
+    return f"At capacity {capacity}, {counts} of {rows[0]['cases']} support facts"
+
+
+def _accuracy_message(accuracy: pd.DataFrame) -> str:
+    sums = accuracy.groupby("policy", sort=False)[["correct", "cases"]].sum()
+    counts = " and ".join(
+        f"{row['correct']} of {row['cases']} with {policy}" for policy, row in sums.iterrows()
+    )
+    return f"Overall, answers are right in {counts}"
+
+
+def _title(figure: Figure, message: str) -> None:
+    figure.suptitle(
+        textwrap.fill(message, TITLE_CHARS),
+        x=0.01,
+        ha="left",
+        fontsize=7.5,
+        fontweight="bold",
+    )

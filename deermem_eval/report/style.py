@@ -1,0 +1,92 @@
+"""How figures look and how they are saved: one colour a policy, the same bytes for the same table."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from deermem_eval.files import write_file
+
+COLUMN_INCHES = 3.35  # 85 mm, one column of a paper
+PNG_DOTS_PER_INCH = 300
+SCREEN_PIXELS_PER_INCH = 160
+
+GREY = "#7a7a7a"
+ACCENT = "#0072b2"  # colour-blind safe (Okabe and Ito), and darker than the grey in grey print
+POLICY_COLOURS = {"confidence": GREY, "hybrid-v1": ACCENT}
+POLICY_MARKERS = {"confidence": "o", "hybrid-v1": "s"}
+COMPONENT_COLOURS = {
+    "confidence": GREY,
+    "confirmationFreshness": "#56b4e9",
+    "accessHeat": "#e69f00",
+}
+COMPONENT_HATCHES = {"confidence": "", "confirmationFreshness": "....", "accessHeat": "////"}
+
+_RC: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 6.5,
+    "axes.titlesize": 7.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "hatch.linewidth": 0.4,
+    "lines.linewidth": 1.2,
+    "figure.constrained_layout.use": True,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "deermem-eval",
+}
+
+
+@dataclass(frozen=True)
+class SavedFigure:
+    """A figure on disk, which a notebook shows as the PNG it is, with its alternative text."""
+
+    png: bytes
+    alt: str
+    width_pixels: int
+
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, object], dict[str, object]]:
+        shown = {"alt": self.alt, "width": self.width_pixels}
+        return {"image/png": self.png, "text/plain": self.alt}, {"image/png": shown}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw within the project's settings, whatever the user's own are."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_RC)  # type: ignore[arg-type]
+        yield
+
+
+def save_figure(figure: Figure, folder: Path, name: str, alt: str) -> SavedFigure:
+    """Write a figure as `{name}.svg` and `{name}.png`.
+
+    Parameters
+    ----------
+    figure : Figure
+    folder : Path
+    name : str
+    alt : str
+        What the figure shows, for somebody who cannot see it.
+    """
+    with house_style():
+        for suffix, options in {
+            "svg": {"metadata": {"Date": None, "Creator": None, "Title": alt}},
+            "png": {"metadata": {"Software": None}, "dpi": PNG_DOTS_PER_INCH},
+        }.items():
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=suffix, **options)  # type: ignore[arg-type]
+            write_file(folder / f"{name}.{suffix}", buffer.getvalue())
+    return SavedFigure(
+        buffer.getvalue(), alt, round(figure.get_figwidth() * SCREEN_PIXELS_PER_INCH)
+    )

@@ -1,0 +1,214 @@
+"""Decisions: every case, at every capacity, under every policy."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
+
+from deermem_eval.cases import Case
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.policies import (
+    OWN_SELECTOR,
+    HybridParameters,
+    Selector,
+    load_selector,
+    require_policy_version,
+)
+from deermem_eval.protocol import ProtocolConfig
+
+
+@dataclass(frozen=True)
+class PolicySetting:
+    """A policy by name, with the parameters that a selector takes for it."""
+
+    name: str
+    parameters: dict[str, float]
+
+
+@dataclass(frozen=True)
+class CaseDecision:
+    """What a policy keeps of a case's pool at a capacity.
+
+    Attributes
+    ----------
+    case : Case
+    capacity : int
+        1..pool size.
+    policy : str
+    outcome : Decision
+        Or the result of another selector, with the same fields.
+    """
+
+    case: Case
+    capacity: int
+    policy: str
+    outcome: Any
+
+    @property
+    def kept_fact_ids(self) -> tuple[str, ...]:
+        """Ids of the kept facts, best score first."""
+        return tuple(fact["id"] for fact in self.outcome.kept)
+
+    @property
+    def support_recall(self) -> float:
+        """Share of the support facts that were kept, in [0, 1]."""
+        support = self.case.support_fact_ids
+        return len(set(support) & set(self.kept_fact_ids)) / len(support)
+
+    @property
+    def support_retained(self) -> bool:
+        """Whether every support fact was kept."""
+        return self.support_recall == 1
+
+
+def policy_settings(
+    config: ProtocolConfig,
+    *,
+    policies: Sequence[str] = (),
+    weights: Sequence[float] = (),
+) -> tuple[PolicySetting, ...]:
+    """Return a protocol's policies, or some of them, with other weights if any are given.
+
+    Parameters
+    ----------
+    config : ProtocolConfig
+    policies : sequence of str
+        Names to keep, in the protocol's order; empty: all.
+    weights : sequence of float
+        Confidence, confirmation and access weight for `hybrid-v1`; empty: the protocol's.
+
+    Raises
+    ------
+    DeermemEvalError
+        A policy is unknown to the protocol, or the weights are not a triple that sums to 1.
+    """
+    hybrid = config.policies.hybrid_v1
+    triple = tuple(weights) or (
+        hybrid.weights.confidence,
+        hybrid.weights.confirmation,
+        hybrid.weights.access,
+    )
+    if len(triple) != 3:
+        raise DeermemEvalError(
+            f"weights has {len(triple)} values, and needs three: confidence, confirmation, access"
+        )
+    parameters = HybridParameters(
+        *triple,
+        confirmation_half_life_days=hybrid.confirmation_half_life_days,
+        access_half_life_days=hybrid.access_half_life_days,
+        correction_reserved_fraction=hybrid.correction_reserved_fraction,
+        correction_reserved_max=hybrid.correction_reserved_max,
+    )
+    settings = (
+        PolicySetting(config.policies.confidence.policy, {}),
+        PolicySetting(hybrid.policy, asdict(parameters)),
+    )
+    known = [setting.name for setting in settings]
+    for name in policies:
+        if name not in known:
+            raise DeermemEvalError(
+                f"policy {name!r} is not one of the protocol's: {', '.join(known)}"
+            )
+    return tuple(setting for setting in settings if not policies or setting.name in policies)
+
+
+def protocol_selector(config: ProtocolConfig, name: str = "") -> Selector:
+    """Return the selector of that name (`module:function`), our own where it is empty.
+
+    Raises
+    ------
+    DeermemEvalError
+        It cannot be used, or its policy version is not the one that the protocol requires.
+    """
+    selector = load_selector(name) if name else OWN_SELECTOR
+    require_policy_version(selector, config.required_policy_version)
+    return selector
+
+
+def check_capacities(capacities: Sequence[int], pool_size: int) -> tuple[int, ...]:
+    """Return the capacities in ascending order, without repeats.
+
+    Raises
+    ------
+    DeermemEvalError
+        There is none, or one is not a whole number in 1..pool_size.
+    """
+    if not capacities:
+        raise DeermemEvalError("no capacity is given; name at least one")
+    for capacity in capacities:
+        if type(capacity) is not int or not 1 <= capacity <= pool_size:
+            raise DeermemEvalError(
+                f"capacity {capacity!r} is outside 1..{pool_size}, the size of a pool; "
+                "choose one within"
+            )
+    return tuple(sorted(set(capacities)))
+
+
+def decide(
+    cases: Iterable[Case],
+    settings: Sequence[PolicySetting],
+    capacities: Sequence[int],
+    *,
+    now: datetime,
+    selector: Selector = OWN_SELECTOR,
+) -> tuple[CaseDecision, ...]:
+    """Decide every case at every capacity under every policy, in that order of nesting.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+    settings : sequence of PolicySetting
+    capacities : sequence of int
+    now : datetime
+        The protocol's evaluation clock.
+    selector : Selector
+        Our own unless another is given.
+    """
+    return tuple(
+        CaseDecision(
+            case,
+            capacity,
+            setting.name,
+            selector.select(
+                list(case.facts),
+                max_facts=capacity,
+                policy=setting.name,
+                usage=case.usage,
+                now=now,
+                **setting.parameters,
+            ),
+        )
+        for case in cases
+        for capacity in capacities
+        for setting in settings
+    )
+
+
+def decision_table(decisions: Iterable[CaseDecision]) -> pd.DataFrame:
+    """Return decisions as a table, one row each.
+
+    Returns
+    -------
+    DataFrame
+        Columns `case_id`, `suite`, `scenario`, `question_type`, `capacity`, `policy`,
+        `support_retained` (bool), `reserved_correction_slots` (int), `kept_fact_ids` (ids, best
+        score first, separated by blanks).
+    """
+    return pd.DataFrame(
+        [
+            {
+                "case_id": decision.case.case_id,
+                "suite": decision.case.suite,
+                "scenario": decision.case.scenario,
+                "question_type": decision.case.question_type,
+                "capacity": decision.capacity,
+                "policy": decision.policy,
+                "support_retained": decision.support_retained,
+                "reserved_correction_slots": decision.outcome.reserved_correction_slots,
+                "kept_fact_ids": " ".join(decision.kept_fact_ids),
+            }
+            for decision in decisions
+        ]
+    )

@@ -1,0 +1,82 @@
+"""Derive the facts of `data/pr4789/` from the reference data: ids, lengths, hashes and grades."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from deermem_eval.cases.longmemeval import read_longmemeval
+from deermem_eval.cases.records import RECORD_COLUMNS
+from deermem_eval.files import sha256_hex
+
+RUNS = ("run1", "run2", "run3")
+LAST_CANDIDATE = "60d45044"
+HASHES = (
+    "config_sha256",
+    "official_manifest_sha256",
+    "synthetic_manifest_sha256",
+    "answer_prompt_sha256",
+    "dataset_sha256",
+)
+
+
+def records_csv(reference: Path) -> bytes:
+    path = reference / "longmemeval" / "evidence_subset_extended.json"
+    records = read_longmemeval(path, sha256_hex(path.read_bytes()))
+    cases = [r for r in records if not r.question_type.startswith("single-session")]
+    candidates = [
+        r
+        for r in records
+        if r.question_type in ("single-session-user", "single-session-preference")
+        and r.question_id <= LAST_CANDIDATE
+    ]
+    assert (len(cases), len(candidates)) == (40, 42)
+    rows = sorted((*cases, *candidates), key=lambda record: record.question_id)
+    return table(RECORD_COLUMNS, [[getattr(row, name) for name in RECORD_COLUMNS] for row in rows])
+
+
+def outcomes_csv(reference: Path) -> bytes:
+    columns = ["run", "case_id", "policy", "correct", "rule", "support_retained"]
+    columns += ["request_fingerprint", "prompt_tokens", "completion_tokens"]
+    rows = []
+    for run in RUNS:
+        text = (reference / "published" / run / "qa.rows.jsonl").read_text(encoding="utf-8")
+        for row in map(json.loads, text.splitlines()):
+            rows.append(
+                [
+                    run,
+                    row["case_id"],
+                    row["policy"],
+                    str(row["grade_correct"]).lower(),
+                    row["grade_rule"],
+                    str(row["support_all_retained"]).lower(),
+                    row["request_fingerprint"],
+                    row["usage"]["prompt_tokens"],
+                    row["usage"]["completion_tokens"],
+                ]
+            )
+    return table(columns, rows)
+
+
+def runs_csv(reference: Path) -> bytes:
+    rows = []
+    for run in RUNS:
+        marker = json.loads((reference / "published" / run / "qa_run.json").read_text("utf-8"))
+        hashes = {"dataset_sha256": marker["dataset"]["sha256"], **marker["artifacts"]}
+        rows.append(
+            [
+                run,
+                marker["created_at"],
+                marker["git"]["head"],
+                marker["qa"]["model"],
+                *(hashes.get(name, "") for name in HASHES),
+            ]
+        )
+    return table(["run", "created_at", "code_revision", "model", *HASHES], rows)
+
+
+def table(columns, rows) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([columns, *rows])
+    return text.getvalue().encode()
