@@ -1,6 +1,6 @@
 # make reproduce   run the notebooks on the historical protocol; write results/ and a page to open
 # make test        lint, types, notebooks, every test
-# make lab         open JupyterLab on notebooks/
+# make lab         open JupyterLab on notebooks/ (more options: LAB="--no-browser --port 8890")
 # make bench       measure (figures are ratios on the same work)
 # make lock        resolve requirements.lock anew (needs uv)
 #
@@ -25,7 +25,7 @@ test: $(READY)
 	$(BIN)/python -m pytest
 
 lab: $(READY)
-	$(BIN)/jupyter lab --notebook-dir=. notebooks
+	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks $(LAB)
 
 bench: $(READY)
 	$(BIN)/python -m pytest benchmarks --benchmark-columns=median,iqr,rounds

@@ -7,6 +7,7 @@ from deermem_eval.cases.pools import (
     Case,
     CaseTexts,
     build_cases,
+    case_of,
     load_cases,
     load_records,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "bank_offset",
     "build_bank",
     "build_cases",
+    "case_of",
     "distractor_signals",
     "draw_distractors",
     "load_cases",

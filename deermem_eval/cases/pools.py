@@ -128,6 +128,20 @@ def load_cases(protocol: Protocol, dataset: Path | None = None) -> tuple[Case, .
     return build_cases(protocol, load_records(protocol, dataset))
 
 
+def case_of(cases: Sequence[Case], case_id: str) -> Case:
+    """Return the case of that id.
+
+    Raises
+    ------
+    DeermemEvalError
+        There is none.
+    """
+    for case in cases:
+        if case.case_id == case_id:
+            return case
+    raise DeermemEvalError(f"case_id {case_id!r} is not one of the protocol's {len(cases)} cases")
+
+
 def _record_of(case_id: str, by_id: dict[str, Record]) -> Record:
     if case_id not in by_id:
         raise DeermemEvalError(

@@ -21,6 +21,7 @@ from deermem_eval.weights import weights_problem
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 EnvironmentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+SchemaVersion = Annotated[int, Field(ge=1, le=1)]  # Literal[1] would take true for 1
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(ge=1)]
 PositiveDays = Annotated[float, Field(gt=0)]
@@ -171,7 +172,7 @@ class Statistics(Contract):
 class ProtocolConfig(Contract):
     """The whole config file (deer-flow PR #4810, `configs/*.yaml`)."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     protocol_id: NonEmpty
     required_policy_version: NonEmpty
     evaluation_time: Instant

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from deermem_eval.protocol.config import Contract, NonEmpty, Positive
+from deermem_eval.protocol.config import Contract, NonEmpty, Positive, SchemaVersion
 from deermem_eval.protocol.contract import parse_contract
 from deermem_eval.reading import parse_json
 
@@ -46,7 +46,7 @@ class Selection(Contract):
 class OfficialManifest(Contract):
     """The official cases by scenario (deer-flow PR #4810, `manifests/longmemeval-*.json`)."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     protocol_id: NonEmpty
     selection: Selection
     scenario_order: Annotated[tuple[OfficialScenario, ...], Field(min_length=1)]
@@ -118,7 +118,7 @@ class SyntheticCase(Contract):
 class SyntheticManifest(Contract):
     """The correction cases (deer-flow PR #4810, `manifests/synthetic-corrections-*.json`)."""
 
-    schema_version: Literal[1]
+    schema_version: SchemaVersion
     protocol_id: NonEmpty
     scenario: Literal["correction_reserve"]
     cases: Annotated[tuple[SyntheticCase, ...], Field(min_length=1)]

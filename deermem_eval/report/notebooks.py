@@ -89,15 +89,17 @@ def plan_notebooks(names: Sequence[str], parameters: Mapping[str, Any]) -> tuple
             path.stem,
             path,
             {
-                name: typed_value(name, type_name, parameters[name])
-                for name, type_name in declared[path].items()
+                name: typed_value(name, parameter.type_name, parameters[name])
+                for name, parameter in declared[path].items()
                 if name in parameters
             },
         )
         for path in paths
     )
     for task in tasks:
-        refuse_bad_study(task.parameters)
+        defaults = {name: known.default for name, known in declared[task.path].items()}
+        if "protocol" in defaults:
+            refuse_bad_study(defaults | task.parameters)
     return tasks
 
 

@@ -1,11 +1,14 @@
 """Notebook parameters, checked before a kernel starts."""
 
+from ast import literal_eval
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deermem_eval.cases import load_cases
+from deermem_eval.cases import case_of, load_cases
 from deermem_eval.errors import DeermemEvalError
+from deermem_eval.grades import read_outcomes, rows_of_run
 from deermem_eval.places import working_path
 from deermem_eval.protocol import Protocol, load_protocol
 from deermem_eval.reading import parse_yaml
@@ -15,12 +18,34 @@ RUN_MARKERS = ("run.json", "qa_run.json")
 TYPES: Mapping[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list}
 
 
-def notebook_parameters(path: Path) -> dict[str, str]:
-    """Return the parameters that a notebook declares: name and type, as its first cell has them."""
+@dataclass(frozen=True)
+class Declared:
+    """A parameter as a notebook's first cell declares it: type by name, and default value."""
+
+    type_name: str
+    default: Any
+
+
+def notebook_parameters(path: Path) -> dict[str, Declared]:
+    """Return the parameters that a notebook declares, by name.
+
+    Raises
+    ------
+    DeermemEvalError
+        The file is no notebook, names no kernel, or a default is no plain value.
+    """
     from papermill import inspect_notebook
 
-    declared = inspect_notebook(str(path))
-    return {name: str(entry["inferred_type_name"]) for name, entry in declared.items()}
+    try:
+        return {
+            name: Declared(str(entry["inferred_type_name"]), literal_eval(entry["default"]))
+            for name, entry in inspect_notebook(str(path)).items()
+        }
+    except Exception as error:
+        raise DeermemEvalError(
+            f"notebook {path} cannot be read: {error}; it must be a notebook whose kernel is "
+            "python3 and whose parameters have plain values"
+        ) from error
 
 
 def typed_value(name: str, type_name: str, value: Any) -> Any:
@@ -53,26 +78,31 @@ def typed_value(name: str, type_name: str, value: Any) -> Any:
 
 
 def refuse_bad_study(parameters: Mapping[str, Any]) -> None:
-    """Check the values that notebooks share: protocol, data set, capacity, weights, selector, case, output.
+    """Check the values that our notebooks share, by making the calls that they begin with.
+
+    Parameters
+    ----------
+    parameters : mapping
+        All values of a notebook, defaults included: `protocol`, and those that it declares of
+        `dataset`, `capacity`, `weights`, `selector`, `case_id`, `run`, `output_dir`.
 
     Raises
     ------
     DeermemEvalError
-        As the functions raise that the notebooks call.
+        As the calls raise it.
     """
-    protocol = load_protocol(parameters.get("protocol", "pr4789"))
+    protocol = load_protocol(parameters["protocol"])
     cases = load_cases(protocol, optional_path(parameters.get("dataset", "")))
     if "capacity" in parameters:
         check_capacities([parameters["capacity"]], protocol.config.pool.size)
     policy_settings(protocol.config, weights=parameters.get("weights", ()))
     protocol_selector(protocol.config, parameters.get("selector", ""))
-    case_id = parameters.get("case_id")
-    if case_id is not None and case_id not in {case.case_id for case in cases}:
-        raise DeermemEvalError(
-            f"case_id {case_id!r} is not one of protocol {protocol.name}'s cases"
-        )
-    if "output_dir" in parameters:
-        results_folder(parameters["output_dir"], protocol)
+    if "case_id" in parameters:
+        case_of(cases, parameters["case_id"])
+    if "run" in parameters:
+        graded = read_outcomes(protocol.folder / "outcomes.csv", cases)
+        rows_of_run(graded, parameters["run"])
+    results_folder(parameters.get("output_dir", ""), protocol)
 
 
 def results_folder(output_dir: str | Path, protocol: Protocol) -> Path:

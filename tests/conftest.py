@@ -1,0 +1,41 @@
+"""What the tests share: the historical protocol, a small protocol with texts, the reference data."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from deermem_eval.cases import load_cases
+from deermem_eval.protocol import load_protocol
+from tests.small_protocol import write_small_protocol
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def reference() -> Path:
+    folder = os.environ.get("DEERMEM_EVAL_REFERENCE")
+    if not folder:
+        pytest.skip("the reference data is not at hand (DEERMEM_EVAL_REFERENCE is not set)")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def historical():
+    return load_protocol("pr4789")
+
+
+@pytest.fixture(scope="session")
+def historical_cases(historical):
+    return load_cases(historical)
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A complete protocol with texts and a data set, in a folder that the test may change."""
+    return write_small_protocol(tmp_path / "small")

@@ -1,0 +1,154 @@
+import re
+
+import pytest
+
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.grades import accuracy_by_scenario, read_outcomes, rows_of_run
+from deermem_eval.report import (
+    figure_title,
+    pool_anatomy,
+    pool_table,
+    qa_accuracy,
+    retention_by_capacity,
+    save_figure,
+)
+from deermem_eval.selection import (
+    decide,
+    decision_table,
+    policy_settings,
+    retention_by_scenario,
+    retention_by_suite,
+)
+
+
+@pytest.fixture(scope="module")
+def decisions(historical, historical_cases):
+    settings = policy_settings(historical.config)
+    now = historical.config.evaluation_time
+    return decide(historical_cases, settings, range(1, 11), now=now)
+
+
+def pool_of(historical, decisions, case_id, capacity=7):
+    chosen = [d for d in decisions if (d.case.case_id, d.capacity) == (case_id, capacity)]
+    return pool_table(chosen, policy_settings(historical.config))
+
+
+@pytest.fixture(scope="module")
+def figures(historical, historical_cases, decisions):
+    table = decision_table(decisions)
+    graded = read_outcomes(historical.folder / "outcomes.csv", historical_cases)
+    final = rows_of_run(accuracy_by_scenario(graded), "run3")
+    return {
+        "pool": lambda: pool_anatomy(pool_of(historical, decisions, "2a1811e2")),
+        "retention": lambda: retention_by_capacity(
+            retention_by_scenario(table), retention_by_suite(table), capacity=7
+        ),
+        "accuracy": lambda: qa_accuracy(final, alpha=0.05),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        (
+            "pool",
+            "Case 2a1811e2, the support fact at capacity 7: confidence evicts it, "
+            "hybrid-v1 keeps it",
+        ),
+        ("retention", "At capacity 7, confidence keeps 27 and hybrid-v1 keeps 45 of 45"),
+        (
+            "accuracy",
+            "Overall, answers are right in 24 of 45 with confidence and 40 of 45 with hybrid-v1",
+        ),
+    ],
+)
+def test_a_title_is_a_sentence_with_the_number(figures, name, title):
+    assert figure_title(figures[name]()).startswith(title)
+
+
+@pytest.mark.parametrize("name", ["pool", "retention", "accuracy"])
+def test_the_same_table_gives_the_same_bytes(figures, tmp_path, name):
+    for folder in ("a", "b"):
+        save_figure(figures[name](), tmp_path / folder, name, "what it shows")
+    for suffix in ("svg", "png"):
+        a, b = (tmp_path / folder / f"{name}.{suffix}" for folder in "ab")
+        assert a.read_bytes() == b.read_bytes()
+    svg = (tmp_path / "a" / f"{name}.svg").read_text("utf-8")
+    assert "what it shows" in svg
+    assert re.search(r"<text [^>]*>[^<]*(confidence|overall)", svg)  # text as text
+    assert not re.search(r"\d{4}-\d\d-\d\dT", svg)  # no time
+
+
+def test_the_users_own_settings_do_not_enter(figures, tmp_path):
+    import matplotlib as mpl
+
+    save_figure(figures["pool"](), tmp_path / "a", "pool", "x")
+    with mpl.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.fonttype": "path"}):
+        save_figure(figures["pool"](), tmp_path / "b", "pool", "x")
+    assert (tmp_path / "a/pool.svg").read_bytes() == (tmp_path / "b/pool.svg").read_bytes()
+
+
+def ticks_out_of_view(figure):
+    """Tick labels that exist but are not drawn."""
+    return {
+        tick.label1
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in axis.get_major_ticks()
+        if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
+    }
+
+
+def test_text_stays_inside_the_figure_and_apart(figures):
+    """No title or label is cut off, and no two labels of an axis lie on each other."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
+    for name, draw in figures.items():
+        figure = draw()
+        FigureCanvasAgg(figure).draw()
+        renderer = figure.canvas.get_renderer()
+        frame = figure.bbox
+        boxes = []
+        for text in set(figure.findobj(Text)) - ticks_out_of_view(figure):
+            if text.get_text().strip() and text.get_visible():
+                box = text.get_window_extent(renderer)
+                assert frame.x0 - 1 <= box.x0, (name, text)
+                assert box.x1 <= frame.x1 + 1, (name, text)
+                assert frame.y0 - 1 <= box.y0, (name, text)
+                assert box.y1 <= frame.y1 + 1, (name, text)
+                boxes.append((text.get_text(), box))
+        for i, (first, a) in enumerate(boxes):
+            for second, b in boxes[i + 1 :]:
+                overlap = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+                assert min(overlap) <= 1, (name, first, second)
+
+
+def test_a_saved_figure_shows_itself_with_alternative_text(figures, tmp_path):
+    saved = save_figure(figures["pool"](), tmp_path, "pool", "what it shows")
+    data, metadata = saved._repr_mimebundle_()
+    assert data["image/png"] == (tmp_path / "pool.png").read_bytes()
+    assert metadata["image/png"]["alt"] == "what it shows"
+
+
+def test_components_sum_to_the_score_and_ranks_are_complete(historical, decisions):
+    pool = pool_of(historical, decisions, "correction_language")
+    parts = pool[["confidence", "confirmationFreshness", "accessHeat"]].sum(axis=1)
+    assert parts.to_list() == pytest.approx(pool["score"].to_list())
+    for _, of_policy in pool.groupby("policy"):
+        assert of_policy["rank"].to_list() == list(range(1, 11))
+        assert of_policy["kept"].sum() == 7
+    support = pool[pool["is_support"]].set_index("policy")
+    assert support["kept"].to_dict() == {"confidence": False, "hybrid-v1": True}
+    assert support["by_reserve"].to_dict() == {"confidence": False, "hybrid-v1": True}
+
+
+def test_a_capacity_that_keeps_all_has_no_cut(historical, decisions):
+    figure = pool_anatomy(pool_of(historical, decisions, "2a1811e2", capacity=10))
+    assert "confidence keeps it, hybrid-v1 keeps it" in figure_title(figure)
+
+
+def test_a_figure_in_an_unwritable_place_is_refused(figures, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(DeermemEvalError, match="cannot be written"):
+        save_figure(figures["pool"](), tmp_path / "file", "pool", "x")

@@ -1,0 +1,117 @@
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from deermem_eval import files
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.files import json_document, json_lines, publish_folder, write_file
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_write_file_replaces_the_content_and_leaves_nothing_else(tmp_path):
+    path = tmp_path / "new" / "row.json"
+    write_file(path, b"old")
+    write_file(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert names(path.parent) == ["row.json"]
+
+
+def test_write_file_replaces_a_link_instead_of_following_it(tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"untouched")
+    link = tmp_path / "row.json"
+    link.symlink_to(outside)
+    write_file(link, b"new")
+    assert outside.read_bytes() == b"untouched"
+    assert link.read_bytes() == b"new"
+    assert not link.is_symlink()
+
+
+def full_disk(_descriptor):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "row.json"
+    write_file(path, b"old")
+    monkeypatch.setattr(files.os, "fsync", full_disk)
+    with pytest.raises(DeermemEvalError, match=r"row\.json cannot be written: No space left"):
+        write_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["row.json"]
+
+
+def test_a_full_disk_leaves_no_part_of_a_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(files.os, "fsync", full_disk)
+    with pytest.raises(DeermemEvalError, match="No space left"):
+        publish_folder(tmp_path / "run", {"a": b"1", "b": b"2"})
+    assert names(tmp_path) == []
+
+
+def test_interrupting_a_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    path = tmp_path / "row.json"
+    write_file(path, b"old")
+
+    def interrupt(_descriptor):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files.os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["row.json"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "rename"])
+def test_killed_at_any_step_a_folder_is_absent_or_whole(tmp_path, step):
+    program = f"""
+import os, pathlib, signal
+from deermem_eval.files import publish_folder
+die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+if {step!r} == "fsync":
+    os.fsync = die
+else:
+    pathlib.Path.rename = die
+publish_folder(pathlib.Path({str(tmp_path / "run")!r}), {{"a": b"1", "b": b"2"}})
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not (tmp_path / "run").exists()
+    publish_folder(tmp_path / "run", {"a": b"1", "b": b"2"})
+    assert names(tmp_path / "run") == ["a", "b"]
+
+
+def test_a_folder_that_holds_anything_is_refused_untouched(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(DeermemEvalError, match="nothing is ever overwritten"):
+        publish_folder(tmp_path, {"a": b"1"})
+    assert names(tmp_path) == ["notes.txt"]
+
+
+def test_an_empty_folder_is_taken(tmp_path):
+    publish_folder(tmp_path / "run", {"a": b"1"})
+    (tmp_path / "empty").mkdir()
+    publish_folder(tmp_path / "empty", {"a": b"1"})
+    assert names(tmp_path / "empty") == ["a"]
+
+
+def test_a_file_in_the_way_is_named(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(DeermemEvalError, match="is a file; name a new folder"):
+        publish_folder(tmp_path / "file", {"a": b"1"})
+    with pytest.raises(DeermemEvalError, match="cannot be written: Not a directory|File exists"):
+        write_file(tmp_path / "file" / "row.json", b"1")
+
+
+def test_documents_have_the_published_form():
+    assert json_document({"b": 1, "a": "é"}) == '{\n  "a": "é",\n  "b": 1\n}\n'.encode()
+    assert json_lines([{"b": 1, "a": [2.0]}, {}]) == b'{"a": [2.0], "b": 1}\n{}\n'
+    assert json.loads(json_document([0.1])) == [0.1]
