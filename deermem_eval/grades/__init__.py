@@ -7,7 +7,7 @@ from deermem_eval.grades.grading import (
     statistics_document,
     summary_document,
 )
-from deermem_eval.grades.outcomes import read_outcomes, read_published_rows, rows_of_run
+from deermem_eval.grades.outcomes import read_outcomes, read_published_rows, read_runs, rows_of_run
 from deermem_eval.grades.statistics import (
     Interval,
     PairedCounts,
@@ -30,6 +30,7 @@ __all__ = [
     "paired_counts",
     "read_outcomes",
     "read_published_rows",
+    "read_runs",
     "resampled_indices",
     "rows_of_run",
     "smallest_attainable_p",

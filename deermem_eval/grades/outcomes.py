@@ -12,6 +12,17 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.protocol.contract import parse_contract
 from deermem_eval.reading import parse_csv, parse_json_lines, read_bytes
 
+RUN_COLUMNS = (
+    "run",
+    "created_at",
+    "code_revision",
+    "model",
+    "config_sha256",
+    "official_manifest_sha256",
+    "synthetic_manifest_sha256",
+    "answer_prompt_sha256",
+    "dataset_sha256",
+)
 Text = Annotated[str, StringConstraints(min_length=1)]
 Fingerprint = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Tokens = Annotated[int, Field(ge=0)]
@@ -93,6 +104,23 @@ def read_outcomes(path: Path, cases: Sequence[Case]) -> pd.DataFrame:
             }
         )
     return _complete_pairs(rows, path)
+
+
+def read_runs(path: Path) -> pd.DataFrame:
+    """Read what published runs were made from, from a `runs.csv`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `RUN_COLUMNS`, as text; a hash that a run did not record is empty.
+
+    Raises
+    ------
+    DeermemEvalError
+        The file is missing, or has other columns.
+    """
+    rows = parse_csv(read_bytes(path, "runs"), path, "runs", RUN_COLUMNS)
+    return pd.DataFrame([row for _, row in rows], columns=list(RUN_COLUMNS))
 
 
 def read_published_rows(path: Path, run: str) -> pd.DataFrame:

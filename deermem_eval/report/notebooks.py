@@ -60,7 +60,12 @@ def shipped_notebooks() -> dict[str, Path]:
     return {path.stem: path for path in sorted(shipped_folder("notebooks").glob("[0-9]*.ipynb"))}
 
 
-def plan_notebooks(names: Sequence[str], parameters: Mapping[str, Any]) -> tuple[NotebookTask, ...]:
+def plan_notebooks(
+    names: Sequence[str],
+    parameters: Mapping[str, Any],
+    *,
+    where_declared: Mapping[str, Any] | None = None,
+) -> tuple[NotebookTask, ...]:
     """Decide which notebooks run with which parameters; no kernel starts.
 
     Parameters
@@ -69,6 +74,8 @@ def plan_notebooks(names: Sequence[str], parameters: Mapping[str, Any]) -> tuple
         Names (`02_retention`) or paths of notebooks; empty: all shipped ones.
     parameters : mapping
         Values by name. A notebook gets those that it declares; each must be declared by one.
+    where_declared : mapping, optional
+        Further values, which no notebook need declare.
 
     Raises
     ------
@@ -84,14 +91,15 @@ def plan_notebooks(names: Sequence[str], parameters: Mapping[str, Any]) -> tuple
                 f"parameter {name!r} is declared by none of "
                 f"{', '.join(path.stem for path in paths)}; they know {', '.join(known)}"
             )
+    values = {**(where_declared or {}), **parameters}
     tasks = tuple(
         NotebookTask(
             path.stem,
             path,
             {
-                name: typed_value(name, parameter.type_name, parameters[name])
+                name: typed_value(name, parameter.type_name, values[name])
                 for name, parameter in declared[path].items()
-                if name in parameters
+                if name in values
             },
         )
         for path in paths
@@ -179,6 +187,8 @@ def _execute(task: NotebookTask, executed_dir: Path, position: int) -> NotebookO
                 progress_bar={"desc": task.name, "position": position, "disable": None},
                 # the kernel's loopback sockets are encrypted where the kernel knows how
                 config=Config({"KernelManager": {"transport_encryption": "auto"}}),
+                # what matters of a kernel's log comes back as the outcome
+                extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
             )
         except PapermillExecutionError as error:
             failure = f"cell {error.exec_count}: {error.ename}: {error.evalue or _line(error)}"

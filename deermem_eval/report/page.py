@@ -6,7 +6,7 @@ is escaped.
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,12 @@ from deermem_eval.report.tables import qa_overview, read_table, retention_overvi
 
 GENERATOR = '<meta name="generator" content="deermem-eval">'
 STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: #0072b2; }
+:root { color-scheme: light; --line: #8884; --soft: #8881; --accent: #0072b2; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1, h2, h3 { line-height: 1.2; }
 a { color: var(--accent); }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+table, th, td { border: 0; }
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; }
 figure { margin: 1.5rem 0; }
@@ -134,12 +135,19 @@ def write_page(
     for name, path in executed.items():
         titles[name], page = _notebook_page(name, path)
         write_file(page_dir / f"{name}.html", page.encode())
-    figures = sorted(results_dir.glob("*.png"))
+    figures = _in_order_of_use(sorted(results_dir.glob("*.png")), executed.values())
     for png in figures:
         for path in (png, png.with_suffix(".svg")):
             write_file(page_dir / "figures" / path.name, read_bytes(path, "figure"))
     write_file(index, _index(protocol, titles, figures, overviews).encode())
     return index
+
+
+def _in_order_of_use(figures: Sequence[Path], notebooks: Iterable[Path]) -> list[Path]:
+    """Sort figures by the place where the notebooks first name them."""
+    text = "".join(read_bytes(path, "executed notebook").decode() for path in notebooks)
+    places = {figure: text.find(figure.stem) for figure in figures}
+    return sorted(figures, key=lambda figure: (places[figure] < 0, places[figure]))
 
 
 def _index(
@@ -175,6 +183,11 @@ def _index(
     parts.append("<h2>Figures</h2>")
     parts += [_figure(path) for path in figures]
     parts += ["<h2>Protocol identity</h2>", _table(identity)]
+    if protocol.missing_texts:
+        parts.append(
+            "<p>The protocol carries facts only: config and manifests are our own files, so their "
+            f"hashes are not the published ones. Missing: {' and '.join(protocol.missing_texts)}.</p>"
+        )
     return _document(f"deermem-eval: {protocol.name}", "\n".join(parts))
 
 
@@ -201,19 +214,21 @@ def _notebook_page(name: str, path: Path) -> tuple[str, str]:
     """Return a notebook's title (its first heading) and its page."""
     import nbformat
     from nbconvert import HTMLExporter
+    from pygments.formatters import HtmlFormatter
 
     notebook: Any = nbformat.reads(read_bytes(path, "executed notebook").decode(), as_version=4)
     body, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
     heading = re.search(r"^#\s+(.+)$", "\n".join(c.source for c in notebook.cells), re.MULTILINE)
     title = heading[1].strip() if heading else name
     back = '<p><a href="index.html">← all results</a></p>'
-    return title, _document(f"{name}: {title}", f"{back}\n{body}\n{back}")
+    colours = HtmlFormatter().get_style_defs(".highlight")
+    return title, _document(f"{name}: {title}", f"{back}\n{body}\n{back}", colours)
 
 
-def _document(title: str, body: str) -> str:
+def _document(title: str, body: str, style: str = "") -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"{GENERATOR}\n<title>{html.escape(title)}</title>\n<style>{STYLE}</style>\n"
+        f"{GENERATOR}\n<title>{html.escape(title)}</title>\n<style>{style}{STYLE}</style>\n"
         f"</head>\n<body>\n{body}\n</body>\n</html>\n"
     )

@@ -4,7 +4,6 @@ from deermem_eval.cases import load_records, refuse_other_selection, select_offi
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.protocol import load_protocol
 
-
 HEADER_CHARS = len("SESSION session_k03 AT 2026/02/11 (Wed) 18:05\nUSER: ")
 
 

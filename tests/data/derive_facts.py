@@ -8,16 +8,10 @@ from pathlib import Path
 from deermem_eval.cases.longmemeval import read_longmemeval
 from deermem_eval.cases.records import RECORD_COLUMNS
 from deermem_eval.files import sha256_hex
+from deermem_eval.grades.outcomes import RUN_COLUMNS
 
 RUNS = ("run1", "run2", "run3")
 LAST_CANDIDATE = "60d45044"
-HASHES = (
-    "config_sha256",
-    "official_manifest_sha256",
-    "synthetic_manifest_sha256",
-    "answer_prompt_sha256",
-    "dataset_sha256",
-)
 
 
 def records_csv(reference: Path) -> bytes:
@@ -69,10 +63,10 @@ def runs_csv(reference: Path) -> bytes:
                 marker["created_at"],
                 marker["git"]["head"],
                 marker["qa"]["model"],
-                *(hashes.get(name, "") for name in HASHES),
+                *(hashes.get(name, "") for name in RUN_COLUMNS[4:]),
             ]
         )
-    return table(["run", "created_at", "code_revision", "model", *HASHES], rows)
+    return table(RUN_COLUMNS, rows)
 
 
 def table(columns, rows) -> bytes:

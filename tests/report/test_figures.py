@@ -52,8 +52,7 @@ def figures(historical, historical_cases, decisions):
     [
         (
             "pool",
-            "Case 2a1811e2, the support fact at capacity 7: confidence evicts it, "
-            "hybrid-v1 keeps it",
+            "Case 2a1811e2, the support fact at capacity 7: confidence evicts it, hybrid-v1 keeps",
         ),
         ("retention", "At capacity 7, confidence keeps 27 and hybrid-v1 keeps 45 of 45"),
         (

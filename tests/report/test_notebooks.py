@@ -1,5 +1,5 @@
+import contextlib
 import json
-import os
 import subprocess
 import sys
 
@@ -81,12 +81,8 @@ def test_results_and_executed_notebooks_are_the_same_bytes_every_time(root, tmp_
         tasks = plan_notebooks(list(names), {"output_dir": str(tmp_path / "results")})
         here = tmp_path / f"here_{folder}"
         here.mkdir()
-        before = os.getcwd()
-        os.chdir(here)
-        try:
+        with contextlib.chdir(here):
             outcomes = run_notebooks(tasks, tmp_path / folder)
-        finally:
-            os.chdir(before)
         assert [outcome.failure for outcome in outcomes] == [""] * 3
         assert not list(here.iterdir())
         trees.append(
@@ -188,6 +184,11 @@ def test_a_protocol_without_outcomes_is_refused_before_a_kernel_starts(small):
     parameters = {"protocol": str(small.folder), "dataset": str(small.dataset)}
     with pytest.raises(DeermemEvalError, match=r"outcomes .*outcomes\.csv does not exist"):
         plan_notebooks(["05_grades"], parameters)
+
+
+def test_what_is_offered_reaches_only_those_that_declare_it():
+    tasks = plan_notebooks(["02_retention", "05_grades"], {}, where_declared={"selector": ""})
+    assert [task.parameters for task in tasks] == [{"selector": ""}, {}]
 
 
 def test_a_case_id_of_digits_stays_text():

@@ -1,0 +1,276 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from deermem_eval import __version__
+from deermem_eval.cli import main
+from tests.cases.test_pools import subset_protocol
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command; return exit code, stdout and stderr."""
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_run_policy_prints_json_for_machines(run, tmp_path):
+    code, out, err = run("run-policy", "--output-dir", tmp_path / "run", "--json")
+    assert code == 0
+    answer = json.loads(out)
+    assert answer["rows"] == 270
+    assert len(answer["retention"]) == 30
+    assert {
+        "capacity": 7,
+        "policy": "hybrid-v1",
+        "scenario": "correction_reserve",
+        "cases": 5,
+        "retained": 5,
+    } in answer["retention"]
+    assert err == f"270 decisions written to {tmp_path / 'run'}\n"
+    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
+        "policy.raw.jsonl",
+        "run.json",
+        "summary.json",
+    ]
+
+
+def test_run_policy_prints_the_table_and_writes_nothing_unasked(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("run-policy")
+    assert code == 0
+    assert out.split("\n")[-2].split() == [
+        "overall",
+        "20/45",
+        "35/45",
+        "27/45",
+        "45/45",
+        "35/45",
+        "45/45",
+    ]
+    assert not list(tmp_path.iterdir())
+
+
+def test_run_policy_takes_capacities_policies_and_weights(run):
+    code, out, _ = run(
+        "run-policy", "--capacity", "3,4", "--capacity", "3", "--policy", "hybrid-v1",
+        "--weights", "1,0,0", "--json",
+    )  # fmt: skip
+    assert code == 0
+    answer = json.loads(out)
+    assert answer["rows"] == 90
+    assert {(row["capacity"], row["policy"]) for row in answer["retention"]} == {
+        (3, "hybrid-v1"),
+        (4, "hybrid-v1"),
+    }
+
+
+def test_validate_contracts_says_what_is_there_and_what_is_not(run):
+    code, out, _ = run("validate-contracts")
+    assert code == 0
+    assert "40 official and 5 synthetic cases, policy version hybrid-v1: valid" in out
+    assert "facts only: the answer prompt and the texts of the synthetic cases are not there" in out
+    code, out, _ = run("validate-contracts", "--json")
+    assert json.loads(out)["artifacts"]["dataset_sha256"].startswith("821a2034")
+
+
+def test_validate_recomputes_the_selection_only_from_texts(run, small):
+    code, out, _ = run("validate")
+    assert code == 0
+    assert "82 records, 40 distractors in the bank, 45 cases with pools of 10: valid" in out
+    assert "selection rule not recomputed" in out
+    code, out, _ = run("validate", "--protocol", small.folder, "--dataset", small.dataset)
+    assert code == 0
+    assert "selection rule recomputed: the same official cases, id by id" in out
+    code, out, _ = run("validate", "--protocol", small.folder, "--dataset", small.dataset, "--json")
+    assert json.loads(out)["selection_recomputed"] is True
+
+
+def test_published_protocol_and_evidence_subset(run, reference, tmp_path):
+    protocol, dataset = subset_protocol(reference, tmp_path)
+    code, out, _ = run("run-policy", "--protocol", protocol.folder, "--dataset", dataset, "--json")
+    assert code == 0
+    facts_only = run("run-policy", "--json")[1]
+    assert json.loads(out) == json.loads(facts_only)
+    code, _, err = run("validate", "--protocol", reference / "protocol", "--dataset", dataset)
+    assert code == 2
+    assert "but the protocol pins 821a2034" in err
+
+
+def refused(run, *arguments):
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("deermem-eval: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    return err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--capacity", "0"], "capacity 0 is outside 1..10"),
+        (["--capacity", "11"], "capacity 11 is outside 1..10"),
+        (["--capacity", "seven"], "'seven' is not a list of whole numbers"),
+        (["--capacity", ""], "'' is not a list of whole numbers"),
+        (["--weights", "0.6,0.2,0.1"], "the weights (0.6, 0.2, 0.1) sum to 0.9"),
+        (["--weights", "nan,1,0"], "the confidence weight is nan"),
+        (["--weights", "0.5,0.5"], "weights has 2 values"),
+        (["--weights", "a,b,c"], "'a,b,c' is not a list of numbers"),
+        (["--policy", "lru"], "policy 'lru' is not one of the protocol's: confidence, hybrid-v1"),
+        (["--protocol", "pr1"], "neither a shipped protocol (pr4789)"),
+        (["--protocol", "/nowhere"], "neither a shipped protocol"),
+        (["--dataset", "/nowhere.json"], "data set /nowhere.json does not exist; check the path"),
+        (["--dataset", "/"], "data set / is not a regular file"),
+        (["--selector", "json:dumps"], "does not say which policy it implements"),
+        (["--selector", "nothing"], "is not of the form module:function"),
+        (["--unknown"], "unrecognized arguments: --unknown; see `deermem-eval --help`"),
+        (["extra"], "unrecognized arguments: extra"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line_and_nothing_is_written(run, tmp_path, arguments, said):
+    output = tmp_path / "run"
+    assert said in refused(run, "run-policy", "--output-dir", output, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_verb_is_needed_and_must_exist(run):
+    assert "required: VERB" in refused(run)
+    assert "invalid choice: 'sweeep'" in refused(run, "sweeep")
+
+
+def test_an_output_directory_that_holds_a_run_is_refused_before_the_work(run, tmp_path):
+    run("run-policy", "--output-dir", tmp_path / "run")
+    before = {p: p.read_bytes() for p in (tmp_path / "run").iterdir()}
+    said = refused(run, "run-policy", "--output-dir", tmp_path / "run")
+    assert "already holds a run or other files, and nothing is ever overwritten" in said
+    assert {p: p.read_bytes() for p in (tmp_path / "run").iterdir()} == before
+    said = refused(run, "notebooks", "--output-dir", tmp_path / "run")
+    assert "already holds a run (run.json)" in said
+    assert {p: p.read_bytes() for p in (tmp_path / "run").iterdir()} == before
+
+
+def test_a_data_set_with_one_byte_changed_is_refused(run, small, tmp_path):
+    content = bytearray(small.dataset.read_bytes())
+    content[100] ^= 1
+    small.dataset.write_bytes(content)
+    for verb in ("validate", "run-policy"):
+        said = refused(run, verb, "--protocol", small.folder, "--dataset", small.dataset)
+        assert "has SHA-256" in said
+        assert "deermem-eval fetch pr4789" in said
+
+
+def test_bad_notebook_parameters_are_refused_and_nothing_is_written(run, tmp_path):
+    folders = ("--output-dir", tmp_path / "out", "--executed-dir", tmp_path / "executed")
+    for arguments, said in {
+        ("--capacity", "0"): "capacity 0 is outside",
+        ("--capacity", "11"): "capacity 11 is outside",
+        ("--weights", "0.6,0.2,0.1"): "sum to 0.9",
+        ("-p", "capasity=7"): "parameter 'capasity' is declared by none of",
+        ("-p", "capasity"): "is not of the form NAME=VALUE",
+        ("--dataset", tmp_path / "none.json"): "does not exist",
+        ("09_none",): "notebook '09_none' is neither",
+    }.items():
+        assert said in refused(run, "notebooks", *folders, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_notebooks_and_report_end_to_end(run, tmp_path):
+    folders = ("--output-dir", tmp_path / "out", "--executed-dir", tmp_path / "executed")
+    assert "holds no executed notebook" in refused(run, "report", *folders)
+    code, out, err = run("notebooks", *folders, "--capacity", "6")
+    assert code == 0
+    assert out.count("\n") == 3
+    assert "executing 3 notebooks" in err
+    code, out, _ = run("report", *folders, "--page-dir", tmp_path / "page")
+    assert code == 0
+    assert out.endswith(f"page: {tmp_path / 'page' / 'index.html'}\n")
+    assert "45/45" in out
+    assert "0.00014495849609375" in out
+    assert (tmp_path / "page" / "figures" / "qa_accuracy.svg").is_file()
+    code, out, _ = run(
+        "report", *folders, "--page-dir", tmp_path / "page", "--json", "--run", "run1"
+    )
+    assert json.loads(out)["page"] == str(tmp_path / "page" / "index.html")
+    assert "Right answers, run1" in json.loads(out)["tables"]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "index.html").write_text("my home page")
+    said = refused(run, "report", *folders, "--page-dir", tmp_path / "other")
+    assert "was not written by deermem-eval" in said
+    assert "run 'run9' is not among" in refused(run, "report", *folders, "--run", "run9")
+
+
+def test_a_failing_notebook_exits_1_and_a_refusing_one_2(run, tmp_path):
+    for source, expected in (
+        ("assert 1 == 2", 1),
+        ("from deermem_eval.errors import DeermemEvalError\nraise DeermemEvalError('no')", 2),
+    ):
+        made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+        made.metadata["kernelspec"] = {"name": "python3", "display_name": "p", "language": "python"}
+        nbformat.write(made, tmp_path / "mine.ipynb")
+        code, out, err = run(
+            "notebooks", tmp_path / "mine.ipynb", "--executed-dir", tmp_path / "executed",
+        )  # fmt: skip
+        assert code == expected
+        assert out == ""
+        assert "mine: cell 1: " in err
+        assert "mine.failed.ipynb" in err
+
+
+def test_the_selector_may_come_from_the_environment_and_from_the_folder(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from deermem_eval.policies import select_facts_for_capacity as ours\n"
+        "EVICTION_POLICY_HYBRID_V1 = 'hybrid-v1'\n"
+        "def select(facts, **arguments):\n"
+        "    return ours(facts, **{**arguments, 'policy': 'confidence'})\n"
+    )
+    environment = {**os.environ, "DEERMEM_EVAL_SELECTOR": "mine:select"}
+    command = Path(sys.executable).with_name("deermem-eval")
+    done = subprocess.run(
+        [command, "run-policy", "--json"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["retention"]
+    at_7 = [r["retained"] for r in rows if (r["capacity"], r["policy"]) == (7, "hybrid-v1")]
+    assert sum(at_7) == 27
+
+
+def test_help_and_version_import_nothing_heavy():
+    program = (
+        "import sys\n"
+        "from deermem_eval.cli import main\n"
+        "try:\n    main([sys.argv[1]])\nexcept SystemExit: pass\n"
+        "heavy = {'numpy', 'pandas', 'matplotlib', 'statsmodels', 'papermill', 'pydantic', 'yaml',"
+        " 'nbformat', 'huggingface_hub', 'scipy'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    for option, said in (("--version", f"deermem-eval {__version__}"), ("--help", "run-policy")):
+        done = subprocess.run(
+            [sys.executable, "-c", program, option], capture_output=True, text=True, check=True
+        )
+        assert said in done.stdout
+        assert done.stdout.endswith("[]\n")
+
+
+def test_a_reader_that_has_enough_is_no_error():
+    done = subprocess.run(
+        f"{sys.executable} -m deermem_eval run-policy --json | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "{\n"
+    assert done.stderr == ""

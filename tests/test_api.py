@@ -1,0 +1,72 @@
+import importlib
+
+import pytest
+
+PUBLIC = {
+    "deermem_eval.errors": ["DeermemEvalError"],
+    "deermem_eval.protocol": [
+        "AnswerPrompt", "Identity", "OfficialManifest", "Protocol", "ProtocolConfig",
+        "SyntheticManifest", "load_protocol", "shipped_protocols",
+    ],
+    "deermem_eval.cases": [
+        "SUITE_OF_SOURCE", "SUPPORT_SIGNALS", "Case", "CaseTexts", "Record", "RecordTexts",
+        "Signals", "bank_offset", "build_bank", "build_cases", "case_of", "distractor_signals",
+        "draw_distractors", "load_cases", "load_records", "read_longmemeval", "read_records",
+        "refuse_other_selection", "select_official_cases",
+    ],
+    "deermem_eval.policies": [
+        "EVICTION_POLICY_CONFIDENCE", "EVICTION_POLICY_HYBRID_V1", "OWN_SELECTOR", "Decision",
+        "DuplicateFactIdWarning", "EvictedFact", "FactScore", "HybridParameters", "Selector",
+        "access_heat", "confidence_score", "confirmation_freshness", "hybrid_score",
+        "is_correction", "load_selector", "require_policy_version", "select_facts_for_capacity",
+        "stored_confidence",
+    ],
+    "deermem_eval.selection": [
+        "SUITES", "CaseDecision", "PolicyRun", "PolicySetting", "check_capacities", "decide",
+        "decision_table", "policy_settings", "protocol_selector", "retention_by_scenario",
+        "retention_by_suite", "retention_rows", "with_overall", "write_policy_run",
+    ],
+    "deermem_eval.grades": [
+        "Interval", "PairedCounts", "accuracy_by_scenario", "accuracy_by_suite",
+        "bootstrap_difference", "mcnemar_p", "paired_by_suite", "paired_counts", "read_outcomes",
+        "read_published_rows", "read_runs", "resampled_indices", "rows_of_run", "smallest_attainable_p",
+        "statistics_document", "summary_document", "wilson_interval",
+    ],
+    "deermem_eval.report": [
+        "NotebookOutcome", "NotebookTask", "SavedFigure", "bank_table", "case_table",
+        "figure_title", "markdown_table", "optional_path", "plan_notebooks", "pool_anatomy",
+        "pool_table", "qa_accuracy", "qa_overview", "results_folder", "retention_by_capacity",
+        "retention_overview", "run_notebooks", "save_figure", "save_table", "scenario_table",
+        "shipped_notebooks", "text_table", "write_page", "write_report",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_public_names_are_these(module):
+    found = importlib.import_module(module)
+    names = getattr(found, "__all__", None)
+    if names is not None:
+        assert sorted(names) == sorted(PUBLIC[module])
+    for name in PUBLIC[module]:
+        documented = getattr(found, name)
+        if callable(documented):
+            assert documented.__doc__, name
+            assert documented.__module__.startswith("deermem_eval."), name
+
+
+def test_the_signature_is_the_production_one():
+    import inspect
+
+    from deermem_eval.policies import Decision, EvictedFact, FactScore, select_facts_for_capacity
+
+    assert list(inspect.signature(select_facts_for_capacity).parameters) == [
+        "facts", "max_facts", "policy", "usage", "now", "confidence_weight",
+        "confirmation_weight", "access_weight", "confirmation_half_life_days",
+        "access_half_life_days", "correction_reserved_fraction", "correction_reserved_max",
+    ]  # fmt: skip
+    assert list(Decision.__dataclass_fields__) == [
+        "kept", "evicted", "scores", "policy", "reserved_correction_slots",
+    ]  # fmt: skip
+    assert list(EvictedFact.__dataclass_fields__) == ["fact_id", "category", "score", "components"]
+    assert list(FactScore.__dataclass_fields__) == ["value", "components"]
