@@ -44,9 +44,10 @@ def write_file(path: Path, content: bytes) -> None:
         The folder cannot be made or written (read-only, full, a file in the way). `path` is then
         as it was.
     """
+    path = _normal(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         try:
             _write_new(temporary, content)
             temporary.replace(path)
@@ -73,10 +74,11 @@ def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     DeermemEvalError
         The folder holds something already, or it cannot be written. What was there is untouched.
     """
+    folder = _normal(folder)
     refuse_occupied(folder)
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.partial")
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(folder.parent)
         try:
             staging.mkdir()
             for name, content in files.items():
@@ -92,10 +94,15 @@ def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def refuse_occupied(folder: Path) -> None:
-    """Raise `DeermemEvalError` if `folder` is a file, or a folder that holds anything."""
+    """Raise `DeermemEvalError` if `folder` is a file, the current folder, or holds anything."""
     try:
         if folder.exists() and not folder.is_dir():
             raise DeermemEvalError(f"output {folder} is a file; name a new folder")
+        if folder.exists() and folder.samefile(Path.cwd()):
+            raise DeermemEvalError(
+                f"output directory {folder} is the folder you stand in, and a new one would take "
+                "its place; name a new folder"
+            )
         if folder.is_dir() and any(folder.iterdir()):
             raise DeermemEvalError(
                 f"output directory {folder} already holds a run or other files, and nothing is "
@@ -110,6 +117,19 @@ def _write_new(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _normal(path: Path) -> Path:
+    """Make a path absolute and free of `.` and `..`, so that its last part names it."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 (resolve() would follow a link)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and what is missing above it, each entry durable."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _sync_folder(folder.parent)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -101,6 +102,24 @@ def test_an_empty_folder_is_taken(tmp_path):
     (tmp_path / "empty").mkdir()
     publish_folder(tmp_path / "empty", {"a": b"1"})
     assert names(tmp_path / "empty") == ["a"]
+
+
+def test_paths_with_dots_name_what_they_lead_to(tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    with pytest.raises(DeermemEvalError, match="is the folder you stand in"):
+        publish_folder(Path(), {"a": b"1"})
+    write_file(Path("../other/../row.json"), b"2")
+    publish_folder(Path("../x/../run"), {"a": b"1"})
+    assert names(tmp_path) == ["empty", "row.json", "run"]
+    assert names(tmp_path / "empty") == []
+
+
+def test_every_new_folder_on_the_way_is_synced(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(files, "_sync_folder", synced.append)
+    write_file(tmp_path / "a" / "b" / "row.json", b"1")
+    assert synced == [tmp_path, tmp_path / "a", tmp_path / "a" / "b"]
 
 
 def test_a_file_in_the_way_is_named(tmp_path):

@@ -129,12 +129,23 @@ def run_notebooks(
     -------
     tuple of NotebookOutcome
         In the order of the tasks.
+
+    Raises
+    ------
+    DeermemEvalError
+        `workers` is below 1, or the folder cannot be written.
     """
-    with ProcessPoolExecutor(max(1, min(workers, len(tasks))), get_context("spawn")) as pool:
+    if workers < 1:
+        raise DeermemEvalError(f"workers is {workers}, and must be at least 1")
+    with ProcessPoolExecutor(min(workers, len(tasks)), get_context("spawn")) as pool:
         futures = [
             pool.submit(_execute, task, executed_dir, place) for place, task in enumerate(tasks)
         ]
-        return tuple(future.result() for future in futures)
+        try:
+            return tuple(future.result() for future in futures)
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)  # those that have not begun
+            raise
 
 
 def normalised(notebook: Any) -> Any:

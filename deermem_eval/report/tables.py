@@ -17,6 +17,19 @@ COMPONENT_WEIGHTS = {
     "accessHeat": "access_weight",
 }
 
+COUNTS = ("capacity", "cases", "retained", "correct")
+COLUMNS_READ = {
+    "retention_by_scenario": (("policy", "scenario"), ("capacity", "cases", "retained")),
+    "retention_by_suite": (("policy", "suite"), ("capacity", "cases", "retained")),
+    "qa_accuracy_by_scenario": (("run", "policy", "scenario"), ("cases", "correct")),
+    "qa_accuracy_by_suite": (("run", "policy", "suite"), ("cases", "correct")),
+    "qa_paired_by_suite": (
+        ("run", "suite"),
+        ("difference", "lower", "upper", "p_value", "smallest_attainable_p"),
+    ),
+}
+"""Text and number columns that the overviews need, by table."""
+
 
 def case_table(protocol: Protocol, cases: Sequence[Case]) -> pd.DataFrame:
     """Return one row a case.
@@ -225,22 +238,31 @@ def save_table(table: pd.DataFrame, folder: Path, name: str) -> Path:
 
 
 def read_table(folder: Path, name: str) -> pd.DataFrame:
-    """Read back a table that `save_table()` wrote.
+    """Read back one of the tables `COLUMNS_READ` that `save_table()` wrote.
 
     Raises
     ------
     DeermemEvalError
-        It is not there, or is not a table.
+        It is not there, or lacks rows, columns or numbers.
     """
     path = folder / f"{name}.csv"
     if not path.is_file():
         raise DeermemEvalError(f"{path} is not there; run `deermem-eval notebooks` first")
+    text, numeric = COLUMNS_READ[name]
     try:
-        return pd.read_csv(path, dtype={"case_id": str, "question_id": str})
-    except (OSError, ValueError) as error:
+        table = pd.read_csv(
+            path, dtype={**dict.fromkeys(text, str), **dict.fromkeys(numeric, float)}
+        )
+        table = table.astype({column: int for column in numeric if column in COUNTS})
+        missing = {*text, *numeric} - set(table.columns)
+        if missing or table.empty:
+            raise ValueError(f"missing: {', '.join(sorted(missing)) or 'rows'}")
+    except (OSError, ValueError, KeyError) as error:
         raise DeermemEvalError(
-            f"{path} is not a table ({error}); run `deermem-eval notebooks` again"
+            f"{path} is not the table that the notebooks write ({error}); run `deermem-eval "
+            "notebooks` again"
         ) from error
+    return table
 
 
 def _as_groups(by_suite: pd.DataFrame) -> pd.DataFrame:

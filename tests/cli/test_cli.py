@@ -181,6 +181,7 @@ def test_bad_notebook_parameters_are_refused_and_nothing_is_written(run, tmp_pat
         ("-p", "capasity"): "is not of the form NAME=VALUE",
         ("--dataset", tmp_path / "none.json"): "does not exist",
         ("09_none",): "notebook '09_none' is neither",
+        ("--workers", "0"): "workers is 0, and must be at least 1",
     }.items():
         assert said in refused(run, "notebooks", *folders, *arguments)
     assert not list(tmp_path.iterdir())
@@ -209,6 +210,19 @@ def test_notebooks_and_report_end_to_end(run, tmp_path):
     said = refused(run, "report", *folders, "--page-dir", tmp_path / "other")
     assert "was not written by deermem-eval" in said
     assert "run 'run9' is not among" in refused(run, "report", *folders, "--run", "run9")
+    table = tmp_path / "out" / "retention_by_suite.csv"
+    for content in (
+        "",
+        "a,b\n",
+        table.read_text().replace("retained", "kept"),
+        "\x00",
+        table.read_text().replace("45", "many"),
+    ):
+        table.write_text(content)
+        said = refused(run, "report", *folders, "--page-dir", tmp_path / "page")
+        assert "retention_by_suite.csv is not the table that the notebooks write" in said
+    table.unlink()
+    assert "retention_by_suite.csv is not there" in refused(run, "report", *folders)
 
 
 def test_a_failing_notebook_exits_1_and_a_refusing_one_2(run, tmp_path):
