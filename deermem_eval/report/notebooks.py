@@ -133,10 +133,8 @@ def run_notebooks(
     Raises
     ------
     DeermemEvalError
-        `workers` is below 1, or the folder cannot be written.
+        The folder cannot be written.
     """
-    if workers < 1:
-        raise DeermemEvalError(f"workers is {workers}, and must be at least 1")
     with ProcessPoolExecutor(min(workers, len(tasks)), get_context("spawn")) as pool:
         futures = [
             pool.submit(_execute, task, executed_dir, place) for place, task in enumerate(tasks)

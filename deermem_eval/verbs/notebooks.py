@@ -12,6 +12,7 @@ from deermem_eval.verbs.options import (
     add_weights,
     assignment,
     executed_dir,
+    positive_number,
     protocol_name,
     say,
     selector_name,
@@ -40,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_results(parser)
     parser.add_argument(
-        "--workers", type=int, default=2, metavar="N", help="processes (default: 2)"
+        "--workers", type=positive_number, default=2, metavar="N", help="processes (default: 2)"
     )
 
 

@@ -81,6 +81,13 @@ def whole_numbers(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of whole numbers") from error
 
 
+def positive_number(text: str) -> int:
+    """Read a whole number from 1."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
 def numbers(text: str) -> list[float]:
     """Read `0.65,0.25,0.10`."""
     try:

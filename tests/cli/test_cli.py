@@ -181,7 +181,7 @@ def test_bad_notebook_parameters_are_refused_and_nothing_is_written(run, tmp_pat
         ("-p", "capasity"): "is not of the form NAME=VALUE",
         ("--dataset", tmp_path / "none.json"): "does not exist",
         ("09_none",): "notebook '09_none' is neither",
-        ("--workers", "0"): "workers is 0, and must be at least 1",
+        ("--workers", "0"): "'0' is not a whole number from 1",
     }.items():
         assert said in refused(run, "notebooks", *folders, *arguments)
     assert not list(tmp_path.iterdir())
