@@ -1,6 +1,7 @@
 # make reproduce   run the notebooks on the historical protocol; write results/ and a page to open
 # make test        lint, types, notebooks, every test
 # make lab         open JupyterLab on notebooks/ (more options: LAB="--no-browser --port 8890")
+# make strip       take the outputs out of notebooks/ again, after saving them in JupyterLab
 # make bench       measure (figures are ratios on the same work)
 # make lock        resolve requirements.lock anew (needs uv)
 #
@@ -11,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test lab bench lock clean
+.PHONY: reproduce test lab strip bench lock clean
 
 reproduce: $(READY)
 	$(BIN)/deermem-eval notebooks
@@ -21,11 +22,15 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
+	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb || \
+		{ echo "notebooks/ holds outputs of a session: make strip takes them out"; exit 1; }
 	$(BIN)/python -m pytest
 
 lab: $(READY)
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks $(LAB)
+
+strip: $(READY)
+	$(BIN)/nbstripout --keep-id notebooks/*.ipynb
 
 bench: $(READY)
 	$(BIN)/python -m pytest benchmarks --benchmark-columns=median,iqr,rounds
@@ -38,9 +43,10 @@ clean:
 	rm -rf $(VENV)
 
 $(READY): requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "there is no $(PYTHON) here; name one: make PYTHON=..."; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 		{ echo "deermem-eval needs Python 3.11 to 3.13; name one: make PYTHON=/path/to/python3.12"; exit 2; }
-	@echo "setting up $(VENV): a minute or two, once"
+	@echo "setting up $(VENV), once: downloads some 170 packages (1.1 GB on disk), one to three minutes"
 	@rm -rf $(VENV)
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --python "$$(command -v $(PYTHON))" $(VENV) && \

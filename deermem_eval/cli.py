@@ -38,12 +38,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DeermemEvalError as error:
         say(f"deermem-eval: {error}")
         return 2
+    except UnicodeError as error:
+        say(f"deermem-eval: {error}; set a UTF-8 locale, or name other paths")
+        return 2
     except KeyboardInterrupt:
         say("deermem-eval: interrupted")
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a path that cannot even be looked at
+        say(f"deermem-eval: {error.filename or 'file system'}: {error.strerror}; check the path")
+        return 2
     return code
 
 

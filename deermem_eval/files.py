@@ -1,7 +1,8 @@
 """Files out: durable and atomic, in the published formats.
 
-Promises: a reader finds the old content or the new, never a part of it; when a
-function returns, the content survives a power cut; after a failure no temporary file is left.
+Promises: a reader finds the old content or the new, never a part of it; when a function returns, the
+content survives a power cut; after an error no temporary file is left (after a kill one may be, under
+a hidden name that ends in `.partial`).
 """
 
 import hashlib
@@ -42,7 +43,7 @@ def write_file(path: Path, content: bytes) -> None:
     ------
     DeermemEvalError
         The folder cannot be made or written (read-only, full, a file in the way). `path` is then
-        as it was.
+        as it was; or, if the message says "not yet durable", new and complete.
     """
     path = _normal(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
@@ -54,9 +55,9 @@ def write_file(path: Path, content: bytes) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _sync_folder(path.parent)
     except OSError as error:
         _refuse_write(path, error)
+    _settle(path)
 
 
 def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -72,8 +73,12 @@ def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     Raises
     ------
     DeermemEvalError
-        The folder holds something already, or it cannot be written. What was there is untouched.
+        The folder holds something already, or it cannot be written. What was there is untouched;
+        or, if the message says "not yet durable", the new folder is there and complete.
     """
+    for name in files:
+        if Path(name).name != name:
+            raise ValueError(f"{name!r} is not a plain file name")
     folder = _normal(folder)
     refuse_occupied(folder)
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.partial")
@@ -84,13 +89,13 @@ def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             for name, content in files.items():
                 _write_new(staging / name, content)
             _sync_folder(staging)
-            staging.rename(folder)
+            staging.rename(folder.resolve())  # an empty folder may be a link
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
             raise
-        _sync_folder(folder.parent)
     except OSError as error:
         _refuse_write(folder, error)
+    _settle(folder)
 
 
 def refuse_occupied(folder: Path) -> None:
@@ -120,8 +125,10 @@ def _write_new(path: Path, content: bytes) -> None:
 
 
 def _normal(path: Path) -> Path:
-    """Make a path absolute and free of `.` and `..`, so that its last part names it."""
-    return Path(os.path.abspath(path))  # noqa: PTH100 (resolve() would follow a link)
+    """Resolve what leads to a path, and not the path itself, so that its last part names it."""
+    if path.name in ("", ".."):
+        return path.resolve()
+    return path.parent.resolve() / path.name
 
 
 def _make_folder(folder: Path) -> None:
@@ -130,6 +137,16 @@ def _make_folder(folder: Path) -> None:
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
         _sync_folder(folder.parent)
+
+
+def _settle(path: Path) -> None:
+    """Make the new name of a file or folder durable."""
+    try:
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise DeermemEvalError(
+            f"{path} is written but not yet durable: {error.strerror}; check the disk"
+        ) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from deermem_eval.errors import DeermemEvalError
+
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -16,6 +18,14 @@ def shipped_folder(name: str) -> Path:
     return (repository_root() or _PACKAGE / "_shipped") / name
 
 
+def expanded(path: Path) -> Path:
+    """Replace a leading `~`; refuse a user who is not there."""
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise DeermemEvalError(f"{path}: {error}; check the path") from error
+
+
 def working_path(path: str | Path) -> Path:
     """Make a relative output path absolute.
 
@@ -23,5 +33,5 @@ def working_path(path: str | Path) -> Path:
     whether its kernel starts there or in `notebooks/`; an installed copy has no such root and
     uses the current folder.
     """
-    path = Path(path).expanduser()
+    path = expanded(Path(path))
     return path if path.is_absolute() else (repository_root() or Path.cwd()) / path

@@ -7,6 +7,7 @@ duplicate keys, and sizes are bounded where a bound makes sense.
 import csv
 import io
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -61,7 +62,7 @@ def decode_text(content: bytes, path: Path, what: str) -> str:
 
 
 def parse_json(content: bytes, path: Path, what: str) -> Any:
-    """Parse one JSON document; duplicate keys, NaN and infinities are refused."""
+    """Parse one JSON document; duplicate keys, NaN and numbers beyond a float are refused."""
     return _parse_json_text(decode_text(content, path, what), f"{what} {path}")
 
 
@@ -134,13 +135,18 @@ def parse_csv(
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """A safe loader without aliases (which can expand without bound) and without dates."""
+    """A safe loader without tags, without aliases (which can expand without bound), without dates."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        refused = ""
         if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
+            refused = "aliases (*name)"
+        elif getattr(event, "tag", None) is not None:
+            refused = f"tags ({event.tag})"
+        if refused:
             raise yaml.MarkedYAMLError(
-                problem="aliases (*name) are not accepted", problem_mark=event.start_mark
+                problem=f"{refused} are not accepted", problem_mark=event.start_mark
             )
         return super().compose_node(parent, index)
 
@@ -169,6 +175,12 @@ def _parse_json_text(text: str, where: str) -> Any:
     def refuse_constant(name: str) -> NoReturn:
         raise DeermemEvalError(f"{where} holds the value {name}, which is not JSON")
 
+    def finite(text: str) -> float:
+        number = float(text)
+        if not math.isfinite(number):
+            raise DeermemEvalError(f"{where} holds the number {text}, which is too large")
+        return number
+
     def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
@@ -178,7 +190,12 @@ def _parse_json_text(text: str, where: str) -> Any:
         return result
 
     try:
-        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_duplicates)
+        return json.loads(
+            text,
+            parse_float=finite,
+            parse_constant=refuse_constant,
+            object_pairs_hook=refuse_duplicates,
+        )
     except (ValueError, RecursionError) as error:
         raise DeermemEvalError(f"{where} is not valid JSON: {_reason(error)}") from error
 

@@ -33,11 +33,11 @@ PUBLIC = {
         "statistics_document", "summary_document", "wilson_interval",
     ],
     "deermem_eval.report": [
-        "NotebookOutcome", "NotebookTask", "SavedFigure", "bank_table", "case_table",
-        "figure_title", "markdown_table", "optional_path", "plan_notebooks", "pool_anatomy",
+        "NotebookOutcome", "NotebookTask", "SavedFigure", "StudyFolders", "bank_table", "case_table",
+        "figure_title", "markdown_table", "optional_path", "p_overview", "plan_notebooks", "pool_anatomy",
         "pool_table", "qa_accuracy", "qa_overview", "results_folder", "retention_by_capacity",
         "retention_overview", "run_notebooks", "save_figure", "save_table", "scenario_table",
-        "shipped_notebooks", "text_table", "write_page", "write_report",
+        "shipped_notebooks", "study_folders", "text_table", "write_page", "write_report",
     ],
 }  # fmt: skip
 

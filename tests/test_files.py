@@ -86,6 +86,8 @@ publish_folder(pathlib.Path({str(tmp_path / "run")!r}), {{"a": b"1", "b": b"2"}}
     done = subprocess.run([sys.executable, "-c", program], check=False)
     assert done.returncode == -signal.SIGKILL
     assert not (tmp_path / "run").exists()
+    (leftover,) = tmp_path.iterdir()
+    assert leftover.name.endswith(".partial")
     publish_folder(tmp_path / "run", {"a": b"1", "b": b"2"})
     assert names(tmp_path / "run") == ["a", "b"]
 
@@ -113,6 +115,46 @@ def test_paths_with_dots_name_what_they_lead_to(tmp_path, monkeypatch):
     publish_folder(Path("../x/../run"), {"a": b"1"})
     assert names(tmp_path) == ["empty", "row.json", "run"]
     assert names(tmp_path / "empty") == []
+
+
+def test_a_link_to_an_empty_folder_is_taken(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    publish_folder(tmp_path / "link", {"a": b"1"})
+    assert names(tmp_path / "real") == ["a"]
+
+
+def test_dots_behind_a_link_lead_where_the_system_leads(tmp_path):
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "away")
+    write_file(tmp_path / "link" / ".." / "row.json", b"1")
+    assert names(tmp_path / "far") == ["away", "row.json"]
+
+
+def test_no_name_leads_out_of_a_published_folder(tmp_path):
+    with pytest.raises(ValueError, match="not a plain file name"):
+        publish_folder(tmp_path / "run", {"../escape": b"1"})
+    assert names(tmp_path) == []
+
+
+def test_what_is_written_but_not_durable_is_said_so(tmp_path, monkeypatch):
+    def fail(folder):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(files, "_sync_folder", fail)
+    with pytest.raises(
+        DeermemEvalError, match="is written but not yet durable: Input/output error"
+    ):
+        write_file(tmp_path / "row.json", b"new")
+    assert (tmp_path / "row.json").read_bytes() == b"new"
+
+
+def test_a_published_folder_is_synced_inside_and_above(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(files, "_sync_folder", synced.append)
+    publish_folder(tmp_path / "run", {"a": b"1"})
+    assert [folder.name.endswith(".partial") for folder in synced] == [True, False]
+    assert synced[-1] == tmp_path
 
 
 def test_every_new_folder_on_the_way_is_synced(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The distractor bank: forty records that share no answer with the cases, and who gets which."""
+"""The distractor bank: records of other question types than the cases, and who gets which."""
 
 import hashlib
 from collections.abc import Sequence

@@ -32,8 +32,8 @@ def accuracy_by_scenario(graded: pd.DataFrame, *, alpha: float = 0.05) -> pd.Dat
     Returns
     -------
     DataFrame
-        Columns `run`, `suite`, `scenario`, `policy`, `cases`, `correct`, `support_retained`
-        (counts), `accuracy`, `lower`, `upper` (in [0, 1]).
+        Columns `run`, `suite`, `scenario`, `policy`, `cases`, `correct`, `retained` (counts; of
+        support facts), `accuracy`, `lower`, `upper` (in [0, 1]).
     """
     return _accuracy(graded, ["run", "suite", "scenario", "policy"], alpha)
 
@@ -189,7 +189,7 @@ def _accuracy(graded: pd.DataFrame, keys: list[str], alpha: float) -> pd.DataFra
                 **dict(zip(keys, key, strict=True)),
                 "cases": cases,
                 "correct": correct,
-                "support_retained": int(group["support_retained"].sum()),
+                "retained": int(group["support_retained"].sum()),
                 "accuracy": interval.estimate,
                 "lower": interval.lower,
                 "upper": interval.upper,

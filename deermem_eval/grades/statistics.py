@@ -51,7 +51,7 @@ def paired_counts(baseline: npt.ArrayLike, candidate: npt.ArrayLike) -> PairedCo
     Raises
     ------
     DeermemEvalError
-        The arrays differ in length, or are empty.
+        The arrays differ in length, are empty, or hold something else than true and false.
     """
     first, second = _paired(baseline, candidate)
     return PairedCounts(
@@ -95,10 +95,17 @@ def wilson_interval(correct: int, cases: int, *, alpha: float = 0.05) -> Interva
     correct, cases : int
         0 <= correct <= cases, cases >= 1.
     alpha : float
-        1 - coverage.
+        1 - coverage, in (0, 1).
+
+    Raises
+    ------
+    DeermemEvalError
+        The counts are not those of a share.
     """
     from statsmodels.stats.proportion import proportion_confint
 
+    if not 0 <= correct <= cases or cases < 1:
+        raise DeermemEvalError(f"{correct} of {cases} cases is no share; check the counts")
     lower, upper = proportion_confint(correct, cases, alpha=alpha, method="wilson")
     return Interval(correct / cases, float(lower), float(upper))
 
@@ -132,7 +139,17 @@ def bootstrap_difference(
     -------
     Interval
         Observed difference and bounds, each in [-1, 1].
+
+    Raises
+    ------
+    DeermemEvalError
+        As `paired_counts()`; or `iterations` or `alpha` is out of range.
     """
+    if iterations < 1 or not 0 < alpha < 1:
+        raise DeermemEvalError(
+            f"bootstrap of {iterations} resamples at alpha {alpha}: at least 1 resample and an "
+            "alpha between 0 and 1 are needed"
+        )
     first, second = _paired(baseline, candidate)
     cases = len(first)
     drawn = resampled_indices(cases, seed=seed, iterations=iterations)
@@ -181,10 +198,18 @@ def resampled_indices(cases: int, *, seed: int, iterations: int) -> npt.NDArray[
     return drawn.reshape(iterations, cases)
 
 
+def _outcomes(values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Refuse what is neither right nor wrong, such as a case that was never graded."""
+    array = np.asarray(values)
+    if array.size and not (array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all()):
+        raise DeermemEvalError("an outcome is neither true nor false; grade every case")
+    return array.astype(bool)
+
+
 def _paired(
     baseline: npt.ArrayLike, candidate: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    first, second = np.asarray(baseline, dtype=bool), np.asarray(candidate, dtype=bool)
+    first, second = _outcomes(baseline), _outcomes(candidate)
     if first.shape != second.shape or first.ndim != 1 or not first.size:
         raise DeermemEvalError(
             f"paired statistics need two equally long, non-empty lists of outcomes, and got "

@@ -62,7 +62,7 @@ def load_selector(name: str) -> Selector:
         raise DeermemEvalError(f"selector {name!r} is not of the form module:function")
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise DeermemEvalError(
             f"selector module {module_name} cannot be imported: {error}; install it in this "
             "environment or correct the name"
@@ -102,7 +102,7 @@ def _refuse_unusable(selector: Selector) -> None:
             usage={},
             now=datetime(2026, 8, 13, tzinfo=UTC),
         )
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise DeermemEvalError(
             f"selector {selector.name} fails on two plain facts: {error!r}; it must take the "
             "arguments of select_facts_for_capacity()"

@@ -16,6 +16,7 @@ SECONDS_A_DAY = 86_400
 UNKNOWN_CONFIDENCE = 0.5
 NEVER_CONFIRMED_DISCOUNT = 0.5
 SATURATING_HEAT = 8
+LONGEST_HALF_LIFE_DAYS = 1e9
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class HybridParameters:
             )
         for name in ("confirmation_half_life_days", "access_half_life_days"):
             value = getattr(self, name)
-            if not (_is_number(value) and 0 < value < math.inf):
+            if not (_is_number(value) and 0 < value <= LONGEST_HALF_LIFE_DAYS):
                 raise DeermemEvalError(
                     f"{name} is {value!r}, and must be a positive number of days"
                 )
@@ -75,7 +76,7 @@ class FactScore:
 
 
 def confidence_score(fact: Mapping[str, Any]) -> FactScore:
-    """Score a fact by its confidence alone, as DeerMem did until 2026."""
+    """Score a fact by its confidence alone, as DeerMem does by default."""
     confidence = stored_confidence(fact)
     return FactScore(confidence, {"confidence": confidence})
 
@@ -148,7 +149,8 @@ def parse_timestamp(value: object) -> datetime | None:
     if not isinstance(value, str):
         return None
     try:
-        parsed = datetime.fromisoformat(value.strip())
+        # As production reads it, where Z anywhere is an offset of zero.
+        parsed = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))  # noqa: FURB162
     except ValueError:
         return None
     return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)

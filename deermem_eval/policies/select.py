@@ -82,9 +82,11 @@ def select_facts_for_capacity(
     """Choose which facts a store of capacity `max_facts` keeps.
 
     The signature and the result's fields are those of deer-flow's function of the same name
-    (PR #4789), so that either can stand in for the other. Two differences, on purpose: `now` must
-    be given, and facts that share an id or have none are scored apart (there, the last one's score
-    stands for all of them).
+    (PR #4789), so that either can stand in for the other. What differs, on purpose: facts that
+    share an id are scored apart (there, the last one's score stands for all of them); `now` must be
+    given, and naive it means UTC; parameters out of range are refused (there, weights are not
+    checked, and a half-life of zero means no freshness); no fact raises, not even one that is no
+    mapping or whose confidence is too large for a float.
 
     Parameters
     ----------

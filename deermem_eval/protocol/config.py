@@ -30,6 +30,8 @@ PositiveDays = Annotated[float, Field(gt=0)]
 def _aware(value: datetime) -> datetime:
     if value.tzinfo is None:
         raise ValueError("needs a time zone, for example 2026-08-13T00:00:00Z")
+    if not 1970 <= value.year <= 9000:
+        raise ValueError(f"year {value.year} is outside 1970..9000")
     return value.astimezone(UTC)
 
 
@@ -107,7 +109,7 @@ class Weights(Contract):
 
 
 class ConfidencePolicy(Contract):
-    """The policy that DeerMem had until 2026: the lowest confidence goes first."""
+    """DeerMem's default policy: the lowest confidence goes first."""
 
     policy: Literal["confidence"]
 
@@ -165,7 +167,7 @@ class Statistics(Contract):
     """The pinned paired bootstrap: seed, resamples, and 1 - coverage of the interval."""
 
     bootstrap_seed: Annotated[int, Field(ge=0)]
-    bootstrap_iterations: Annotated[int, Field(ge=1, le=1_000_000)]
+    bootstrap_iterations: Annotated[int, Field(ge=1, le=100_000)]
     alpha: Annotated[float, Field(gt=0, lt=1)]
 
 

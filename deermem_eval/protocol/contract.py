@@ -24,6 +24,8 @@ def parse_contract(model: type[Model], document: Any, path: Path, what: str) -> 
         return model.model_validate_json(json.dumps(document))
     except ValidationError as error:
         raise DeermemEvalError(f"{what} {path}: {first_problem(error)}") from error
+    except (TypeError, ValueError, RecursionError) as error:  # an integer of thousands of digits
+        raise DeermemEvalError(f"{what} {path}: {error}; correct the value") from error
 
 
 def first_problem(error: ValidationError) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
-from deermem_eval.places import shipped_folder
+from deermem_eval.places import expanded, shipped_folder
 from deermem_eval.protocol.config import ProtocolConfig, parse_config
 from deermem_eval.protocol.identity import Identity
 from deermem_eval.protocol.manifests import (
@@ -43,6 +43,11 @@ class Protocol:
     synthetic: SyntheticManifest
     prompt: AnswerPrompt | None
     identity: Identity
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the protocol comes with the package."""
+        return self.folder.parent == shipped_folder("data")
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
@@ -89,6 +94,7 @@ def load_protocol(source: str | Path) -> Protocol:
     synthetic_path, synthetic_bytes = _find_manifest(folder, config.protocol_id, "cases")
     official = parse_official_manifest(official_bytes, official_path)
     synthetic = parse_synthetic_manifest(synthetic_bytes, synthetic_path)
+    _refuse_shared_types(config, config_path, official)
     _refuse_contradictions(config, official, official_path, synthetic, synthetic_path)
     return Protocol(
         name=folder.name,
@@ -115,7 +121,7 @@ def shipped_protocols() -> tuple[str, ...]:
 def _config_path(source: str | Path) -> Path:
     text = str(source)
     path = shipped_folder("data") / text if text in shipped_protocols() else Path(text)
-    path = path.expanduser().absolute()
+    path = expanded(path).absolute()
     if path.is_file():
         return path
     if not path.is_dir():
@@ -151,6 +157,18 @@ def _find_manifest(folder: Path, protocol_id: str, marking_key: str) -> tuple[Pa
             f"{marking_key!r} and protocol_id {protocol_id!r}), found {len(found)}"
         )
     return found[0]
+
+
+def _refuse_shared_types(
+    config: ProtocolConfig, config_path: Path, official: OfficialManifest
+) -> None:
+    """Refuse distractors of the cases' types: a case must never be its own distractor."""
+    shared = set(config.pool.distractor_types) & set(official.selection.eligible_question_types)
+    if shared:
+        raise DeermemEvalError(
+            f"protocol config {config_path}: pool.distractor_types: {min(shared)!r} is a type of "
+            "the cases too; name other types"
+        )
 
 
 def _refuse_contradictions(

@@ -6,6 +6,7 @@ from deermem_eval.report.figures import (
     qa_accuracy,
     retention_by_capacity,
 )
+from deermem_eval.report.folders import StudyFolders, results_folder, study_folders
 from deermem_eval.report.notebooks import (
     NotebookOutcome,
     NotebookTask,
@@ -13,30 +14,30 @@ from deermem_eval.report.notebooks import (
     run_notebooks,
     shipped_notebooks,
 )
-from deermem_eval.report.page import write_page, write_report
-from deermem_eval.report.parameters import optional_path, results_folder
-from deermem_eval.report.style import SavedFigure, save_figure
-from deermem_eval.report.tables import (
-    bank_table,
-    case_table,
+from deermem_eval.report.overviews import (
     markdown_table,
-    pool_table,
+    p_overview,
     qa_overview,
     retention_overview,
-    save_table,
-    scenario_table,
     text_table,
 )
+from deermem_eval.report.page import write_page, write_report
+from deermem_eval.report.parameters import optional_path
+from deermem_eval.report.style import SavedFigure, save_figure
+from deermem_eval.report.table_files import save_table
+from deermem_eval.report.tables import bank_table, case_table, pool_table, scenario_table
 
 __all__ = [
     "NotebookOutcome",
     "NotebookTask",
     "SavedFigure",
+    "StudyFolders",
     "bank_table",
     "case_table",
     "figure_title",
     "markdown_table",
     "optional_path",
+    "p_overview",
     "plan_notebooks",
     "pool_anatomy",
     "pool_table",
@@ -50,6 +51,7 @@ __all__ = [
     "save_table",
     "scenario_table",
     "shipped_notebooks",
+    "study_folders",
     "text_table",
     "write_page",
     "write_report",

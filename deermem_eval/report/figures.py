@@ -1,10 +1,13 @@
 """Figures: each draws the table that it is given, computes nothing, and says its message on top."""
 
 import textwrap
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from deermem_eval.report.style import (
     ACCENT,
@@ -22,6 +25,7 @@ COMPONENT_LABELS = {
     "accessHeat": "access heat",
 }
 TITLE_CHARS = 52
+COUNT_COLUMNS = (16, 48)  # right of the axis, in points
 
 
 def pool_anatomy(pool: pd.DataFrame) -> Figure:
@@ -40,7 +44,16 @@ def pool_anatomy(pool: pd.DataFrame) -> Figure:
             _draw_pool(axis, pool[pool["policy"] == policy])
         axes[-1].set_xlabel("score")
         figure.legend(
-            *axes[-1].get_legend_handles_labels(),
+            handles=[
+                Patch(
+                    facecolor=COMPONENT_COLOURS[component],
+                    hatch=COMPONENT_HATCHES[component],
+                    edgecolor="white",
+                    linewidth=0,
+                    label=label,
+                )
+                for component, label in COMPONENT_LABELS.items()
+            ],
             loc="outside lower center",
             ncols=len(COMPONENT_LABELS),
             frameon=False,
@@ -77,20 +90,28 @@ def retention_by_capacity(
             axis.axvline(capacity, color="black", linewidth=0.5, linestyle=":", zorder=0)
         for axis in axes[len(panels) :]:
             axis.remove()
-        figure.supxlabel("capacity", fontsize=6.5)
-        figure.supylabel("support facts kept", fontsize=6.5)
-        _label_lines(axes[0], panels[0][1])
+        for axis in axes[len(panels) - 2 : len(panels)]:
+            axis.set_xlabel("capacity")
+        figure.supylabel("support facts retained", fontsize=6.5)
+        if _part_visibly(panels[0][1]):
+            _label_lines(axes[0], panels[0][1])
+        else:
+            handles = [
+                Line2D([], [], color=POLICY_COLOURS[name], marker=POLICY_MARKERS[name], label=name)
+                for name in overall["policy"].unique()
+            ]
+            figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
         _title(figure, _retention_message(overall, capacity))
     return figure
 
 
-def qa_accuracy(accuracy: pd.DataFrame, *, alpha: float) -> Figure:
+def qa_accuracy(accuracy: pd.DataFrame, by_suite: pd.DataFrame, *, alpha: float) -> Figure:
     """Draw one run's accuracy by scenario with Wilson intervals, retention beside it.
 
     Parameters
     ----------
-    accuracy : DataFrame
-        As `accuracy_by_scenario()` returns it, of one run.
+    accuracy, by_suite : DataFrame
+        As `accuracy_by_scenario()` and `accuracy_by_suite()` return them, of one run.
     alpha : float
         The alpha of the table's intervals, for the label.
     """
@@ -109,12 +130,12 @@ def qa_accuracy(accuracy: pd.DataFrame, *, alpha: float) -> Figure:
         axis.set_ylim(len(scenarios) - 0.5, -0.62)
         axis.set_xlim(-0.03, 1.03)
         axis.set_xlabel(
-            f"share of cases; ● ■ right answers with {1 - alpha:.0%} Wilson interval,\n"
-            "❘ support facts kept"
+            f"share of cases; ● ■ correct answers with {1 - alpha:.0%} Wilson interval,\n"
+            "❘ support facts retained"
         )
-        axis.text(1.06, -0.55, "right", va="center", fontweight="bold")
-        axis.text(1.22, -0.55, "kept", va="center", fontweight="bold")
-        _title(figure, _accuracy_message(accuracy))
+        for x, head in zip(COUNT_COLUMNS, ("correct", "retained"), strict=True):
+            _beside(axis, x, -0.55, head, fontweight="bold")
+        _title(figure, _accuracy_message(by_suite[by_suite["suite"] == "overall"]))
     return figure
 
 
@@ -126,7 +147,7 @@ def figure_title(figure: Figure) -> str:
 def _draw_pool(axis: Axes, pool: pd.DataFrame) -> None:
     kept = pool["kept"].to_list()
     left = pd.Series(0.0, index=pool.index)
-    for component, label in COMPONENT_LABELS.items():
+    for component in COMPONENT_LABELS:
         bars = axis.barh(
             pool["rank"],
             pool[component],
@@ -136,10 +157,10 @@ def _draw_pool(axis: Axes, pool: pd.DataFrame) -> None:
             hatch=COMPONENT_HATCHES[component],
             edgecolor="white",
             linewidth=0,
-            label=label,
         )
         for bar, is_kept in zip(bars, kept, strict=True):
             bar.set_alpha(1.0 if is_kept else 0.35)
+            bar.set_visible(bar.get_width() > 0)
         left += pool[component]
     support = pool[pool["is_support"]].iloc[0]
     axis.text(
@@ -187,6 +208,12 @@ def _draw_retention(axis: Axes, name: str, table: pd.DataFrame) -> None:
     axis.set_title(f"{name} (of {cases})", fontsize=6.5, fontweight="normal")
 
 
+def _part_visibly(table: pd.DataFrame) -> bool:
+    """Whether two lines leave room for a name between them somewhere."""
+    lines = table.groupby("capacity")["retained"]
+    return bool((lines.max() - lines.min()).max() > 0.5 * table["cases"].iloc[0])
+
+
 def _label_lines(axis: Axes, table: pd.DataFrame) -> None:
     """Write each policy's name between the lines, at the capacity where they first part most."""
     wide = table.pivot(index="capacity", columns="policy", values="retained")
@@ -214,7 +241,7 @@ def _draw_accuracy(axis: Axes, y: float, row: pd.Series, *, labelled: bool) -> N
     axis.plot([row["lower"], row["upper"]], [y, y], color=colour, linewidth=1.4)
     axis.plot(row["accuracy"], y, marker=marker, color=colour, markersize=4.5, clip_on=False)
     axis.plot(
-        row["support_retained"] / row["cases"],
+        row["retained"] / row["cases"],
         y,
         marker="|",
         color="black",
@@ -222,8 +249,8 @@ def _draw_accuracy(axis: Axes, y: float, row: pd.Series, *, labelled: bool) -> N
         markeredgewidth=1.1,
         clip_on=False,
     )
-    for x, count in ((1.06, row["correct"]), (1.22, row["support_retained"])):
-        axis.text(x, y, f"{count}/{row['cases']}", va="center", color=colour)
+    for x, count in zip(COUNT_COLUMNS, (row["correct"], row["retained"]), strict=True):
+        _beside(axis, x, y, f"{count}/{row['cases']}", color=colour)
     if labelled:
         is_right = row["upper"] < 0.7
         axis.text(
@@ -235,6 +262,21 @@ def _draw_accuracy(axis: Axes, y: float, row: pd.Series, *, labelled: bool) -> N
             color=colour,
             fontweight="bold",
         )
+
+
+def _beside(axis: Axes, points: float, y: float, text: str, **style: Any) -> None:
+    """Write right of an axis, so many points away, at a height in its data."""
+    axis.annotate(
+        text,
+        (1, y),
+        xycoords=("axes fraction", "data"),
+        xytext=(points, 0),
+        textcoords="offset points",
+        ha="center",
+        va="center",
+        annotation_clip=False,
+        **style,
+    )
 
 
 def _fate(support: pd.Series) -> str:
@@ -252,16 +294,14 @@ def _fates(pool: pd.DataFrame) -> str:
 
 def _retention_message(overall: pd.DataFrame, capacity: int) -> str:
     rows = overall[overall["capacity"] == capacity].to_dict("records")
-    counts = " and ".join(f"{row['policy']} keeps {row['retained']}" for row in rows)
-    return f"At capacity {capacity}, {counts} of {rows[0]['cases']} support facts"
+    counts = " and ".join(f"{row['policy']} retains {row['retained']}" for row in rows)
+    return f"Overall at capacity {capacity}, {counts} of {rows[0]['cases']} support facts"
 
 
-def _accuracy_message(accuracy: pd.DataFrame) -> str:
-    sums = accuracy.groupby("policy", sort=False)[["correct", "cases"]].sum()
-    counts = " and ".join(
-        f"{row['correct']} of {row['cases']} with {policy}" for policy, row in sums.iterrows()
-    )
-    return f"Overall, answers are right in {counts}"
+def _accuracy_message(overall: pd.DataFrame) -> str:
+    rows = overall.to_dict("records")
+    counts = " and ".join(f"{row['policy']} gives {row['correct']}" for row in rows)
+    return f"{rows[0]['run']}: overall, {counts} correct answers of {rows[0]['cases']}"
 
 
 def _title(figure: Figure, message: str) -> None:

@@ -4,11 +4,13 @@ Two runs with the same parameters give the same bytes: what changes from run to 
 """
 
 import json
+import logging
 import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,8 +18,14 @@ from typing import Any
 
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import write_file
-from deermem_eval.places import shipped_folder
-from deermem_eval.report.parameters import notebook_parameters, refuse_bad_study, typed_value
+from deermem_eval.places import expanded, shipped_folder
+from deermem_eval.report.parameters import (
+    format_proof,
+    has_outcomes,
+    notebook_parameters,
+    refuse_bad_study,
+    typed_value,
+)
 
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 TERMINAL_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -71,7 +79,8 @@ def plan_notebooks(
     Parameters
     ----------
     names : sequence of str
-        Names (`02_retention`) or paths of notebooks; empty: all shipped ones.
+        Names (`02_retention`) or paths of notebooks; empty: all shipped ones, except those that
+        show graded runs where the protocol has none (no `outcomes.csv`).
     parameters : mapping
         Values by name. A notebook gets those that it declares; each must be declared by one.
     where_declared : mapping, optional
@@ -82,33 +91,34 @@ def plan_notebooks(
     DeermemEvalError
         A notebook or a parameter is unknown, or a value is unacceptable.
     """
-    paths = [_notebook_path(name) for name in names] or list(shipped_notebooks().values())
+    paths = list(dict.fromkeys(map(_notebook_path, names))) or list(shipped_notebooks().values())
+    stems = [path.stem for path in paths]
+    for stem in stems:
+        if stems.count(stem) > 1:
+            raise DeermemEvalError(f"two notebooks are called {stem}; execute them one by one")
     declared = {path: notebook_parameters(path) for path in paths}
     known = sorted({name for of_one in declared.values() for name in of_one})
     for name in parameters:
         if name not in known:
             raise DeermemEvalError(
                 f"parameter {name!r} is declared by none of "
-                f"{', '.join(path.stem for path in paths)}; they know {', '.join(known)}"
+                f"{', '.join(stems)}; they know {', '.join(known)}"
             )
-    values = {**(where_declared or {}), **parameters}
-    tasks = tuple(
-        NotebookTask(
-            path.stem,
-            path,
-            {
-                name: typed_value(name, parameter.type_name, values[name])
-                for name, parameter in declared[path].items()
-                if name in values
-            },
-        )
-        for path in paths
-    )
-    for task in tasks:
-        defaults = {name: known.default for name, known in declared[task.path].items()}
-        if "protocol" in defaults:
-            refuse_bad_study(defaults | task.parameters)
-    return tasks
+    given = {**(where_declared or {}), **parameters}
+    tasks = []
+    for path, of_one in declared.items():
+        values = {
+            name: typed_value(name, parameter.type_name, given[name])
+            for name, parameter in of_one.items()
+            if name in given
+        }
+        every = {name: parameter.default for name, parameter in of_one.items()} | values
+        if not names and "run" in every and not has_outcomes(every["protocol"]):
+            continue
+        if "protocol" in every:
+            _refuse_bad_study(path.stem, every)
+        tasks.append(NotebookTask(path.stem, path, values))
+    return tuple(tasks)
 
 
 def run_notebooks(
@@ -135,12 +145,23 @@ def run_notebooks(
     DeermemEvalError
         The folder cannot be written.
     """
-    with ProcessPoolExecutor(min(workers, len(tasks)), get_context("spawn")) as pool:
+    if not tasks:
+        return ()
+    context = get_context("spawn")
+    with ProcessPoolExecutor(
+        min(workers, len(tasks)),
+        context,
+        initializer=_share_terminal,
+        initargs=(context.RLock(),),
+    ) as pool:
         futures = [
             pool.submit(_execute, task, executed_dir, place) for place, task in enumerate(tasks)
         ]
         try:
-            return tuple(future.result() for future in futures)
+            return tuple(
+                _result(future, task, executed_dir)
+                for future, task in zip(futures, tasks, strict=True)
+            )
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)  # those that have not begun
             raise
@@ -155,6 +176,11 @@ def normalised(notebook: Any) -> Any:
     notebook.metadata.pop("papermill", None)
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"name": "python"}
+    notebook.metadata["kernelspec"] = {
+        "display_name": "Python 3",
+        "language": "python",
+        "name": "python3",
+    }
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number:02d}"
         for key in VOLATILE_CELL_METADATA:
@@ -166,14 +192,40 @@ def normalised(notebook: Any) -> Any:
     return notebook
 
 
+def _refuse_bad_study(name: str, parameters: Mapping[str, Any]) -> None:
+    try:
+        refuse_bad_study(parameters)
+    except DeermemEvalError as error:
+        raise DeermemEvalError(f"notebook {name}: {error}") from error
+
+
 def _notebook_path(name: str) -> Path:
     shipped = shipped_notebooks()
-    path = shipped.get(name.removesuffix(".ipynb")) or Path(name).expanduser().absolute()
+    path = shipped.get(name.removesuffix(".ipynb")) or expanded(Path(name)).absolute()
     if not path.is_file():
         raise DeermemEvalError(
             f"notebook {name!r} is neither one of {', '.join(shipped)} nor a file"
         )
     return path
+
+
+def _result(
+    future: Future[NotebookOutcome], task: NotebookTask, executed_dir: Path
+) -> NotebookOutcome:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return NotebookOutcome(
+            task.name, executed_dir, "its process was ended from outside; run it again"
+        )
+
+
+def _share_terminal(lock: Any) -> None:
+    """Let the bars of several processes take turns; keep the event loop's log off the terminal."""
+    from tqdm import tqdm
+
+    tqdm.set_lock(lock)
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
 
 def _execute(task: NotebookTask, executed_dir: Path, position: int) -> NotebookOutcome:
@@ -190,10 +242,15 @@ def _execute(task: NotebookTask, executed_dir: Path, position: int) -> NotebookO
         try:
             execute_notebook(
                 nbformat.read(task.path, as_version=4),
-                executed,
+                format_proof(executed),
                 parameters=task.parameters,
-                # a bar a notebook, and none where stderr is no terminal
-                progress_bar={"desc": task.name, "position": position, "disable": None},
+                # a bar a notebook while it runs, and none where stderr is no terminal
+                progress_bar={
+                    "desc": task.name,
+                    "position": position,
+                    "leave": False,
+                    "disable": None,
+                },
                 # the kernel's loopback sockets are encrypted where the kernel knows how
                 config=Config({"KernelManager": {"transport_encryption": "auto"}}),
                 # what matters of a kernel's log comes back as the outcome

@@ -17,9 +17,11 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import write_file
 from deermem_eval.grades import rows_of_run
 from deermem_eval.protocol import Protocol
-from deermem_eval.reading import read_bytes
+from deermem_eval.reading import decode_text, read_bytes
+from deermem_eval.report.folders import StudyFolders
 from deermem_eval.report.notebooks import shipped_notebooks
-from deermem_eval.report.tables import qa_overview, read_table, retention_overview
+from deermem_eval.report.overviews import p_overview, qa_overview, retention_overview
+from deermem_eval.report.table_files import QA_TABLES, RETENTION_TABLES, has_table, read_table
 
 GENERATOR = '<meta name="generator" content="deermem-eval">'
 STYLE = """
@@ -37,64 +39,63 @@ img { max-width: 100%; height: auto; background: white; }
 code, pre { font: 13px/1.45 ui-monospace, monospace; }
 pre { overflow-x: auto; padding: .6rem .8rem; background: var(--soft); margin: .4rem 0; }
 .scroll, .output { overflow-x: auto; }
+.output table { font-size: .85rem; }
+.dataframe tbody th, .dataframe thead th:first-child { display: none; }
+th, td { white-space: nowrap; }
 .jp-InputPrompt, .jp-OutputPrompt, .prompt, .anchor-link { display: none; }
 """
 
 
 def write_report(
-    protocol: Protocol,
-    *,
-    results_dir: Path,
-    executed_dir: Path,
-    page_dir: Path,
-    run: str = "",
+    protocol: Protocol, folders: StudyFolders, *, run: str = ""
 ) -> tuple[Path, dict[str, pd.DataFrame]]:
     """Write the page of a study from what its notebooks left.
 
     Parameters
     ----------
     protocol : Protocol
-    results_dir : Path
-        Tables and figures of the notebooks.
-    executed_dir : Path
-        The executed notebooks.
-    page_dir : Path
-        Where the page goes.
+    folders : StudyFolders
     run : str
         The run whose answers the front page shows; empty: the last of the table.
 
     Returns
     -------
     Path, dict of str to DataFrame
-        Of `index.html`; and the overviews that it shows, by caption.
+        Of `index.html`; and the overviews that it shows, by caption: of retention and of answers,
+        where the notebooks have written their tables.
 
     Raises
     ------
     DeermemEvalError
-        The notebooks have not been executed, or the page cannot be written.
+        No notebook has been executed, a table is malformed, or the page cannot be written.
     """
     executed = {
         name: path
         for name in shipped_notebooks()
-        if (path := executed_dir / f"{name}.ipynb").is_file()
+        if (path := folders.executed / f"{name}.ipynb").is_file()
     }
     if not executed:
         raise DeermemEvalError(
-            f"{executed_dir} holds no executed notebook; run `deermem-eval notebooks` first"
+            f"{folders.executed} holds no executed notebook; run `deermem-eval notebooks` first"
         )
-    overviews = {
-        "Support facts retained, by policy @ capacity": retention_overview(
-            read_table(results_dir, "retention_by_scenario"),
-            read_table(results_dir, "retention_by_suite"),
+    results = folders.results
+    overviews = {}
+    if has_table(results, RETENTION_TABLES[0]):
+        overviews["Support facts retained, of all"] = retention_overview(
+            *(read_table(results, name) for name in RETENTION_TABLES)
         )
-    }
-    tables = [
-        read_table(results_dir, name)
-        for name in ("qa_accuracy_by_scenario", "qa_accuracy_by_suite", "qa_paired_by_suite")
-    ]
-    run = run or str(tables[0]["run"].iloc[-1])
-    overviews[f"Right answers, {run}"] = qa_overview(*(rows_of_run(table, run) for table in tables))
-    return write_page(page_dir, protocol, results_dir, executed, overviews), overviews
+    if has_table(results, QA_TABLES[0]):
+        tables = [read_table(results, name) for name in QA_TABLES]
+        run = run or str(tables[0]["run"].iloc[-1])
+        of_run = [rows_of_run(table, run) for table in tables]
+        overviews[f"Right answers of all, {run}"] = qa_overview(*of_run)
+        overviews["Exact McNemar p of every run"] = p_overview(tables[-1])
+    elif run:
+        raise DeermemEvalError(
+            f"{results} holds no graded runs, so there is no run {run!r} to show; execute "
+            "05_grades first"
+        )
+    return write_page(folders.page, protocol, results, executed, overviews), overviews
 
 
 def write_page(
@@ -131,21 +132,27 @@ def write_page(
     index = page_dir / "index.html"
     if index.exists() and GENERATOR.encode() not in read_bytes(index, "page"):
         raise DeermemEvalError(f"{index} was not written by deermem-eval; name another folder")
-    titles = {}
-    for name, path in executed.items():
-        titles[name], page = _notebook_page(name, path)
+    pages = {name: _notebook_page(name, path) for name, path in executed.items()}
+    pngs = _in_order_of_use(sorted(results_dir.glob("*.png")), executed.values())
+    figures = {
+        path.name: read_bytes(path, "figure")
+        for png in pngs
+        for path in (png, png.with_suffix(".svg"))
+    }
+    front = _index(protocol, {name: title for name, (title, _) in pages.items()}, pngs, overviews)
+    for name, content in figures.items():
+        write_file(page_dir / "figures" / name, content)
+    for name, (_, page) in pages.items():
         write_file(page_dir / f"{name}.html", page.encode())
-    figures = _in_order_of_use(sorted(results_dir.glob("*.png")), executed.values())
-    for png in figures:
-        for path in (png, png.with_suffix(".svg")):
-            write_file(page_dir / "figures" / path.name, read_bytes(path, "figure"))
-    write_file(index, _index(protocol, titles, figures, overviews).encode())
+    write_file(index, front.encode())
     return index
 
 
 def _in_order_of_use(figures: Sequence[Path], notebooks: Iterable[Path]) -> list[Path]:
     """Sort figures by the place where the notebooks first name them."""
-    text = "".join(read_bytes(path, "executed notebook").decode() for path in notebooks)
+    text = "".join(
+        read_bytes(path, "executed notebook").decode(errors="replace") for path in notebooks
+    )
     places = {figure: text.find(figure.stem) for figure in figures}
     return sorted(figures, key=lambda figure: (places[figure] < 0, places[figure]))
 
@@ -216,7 +223,13 @@ def _notebook_page(name: str, path: Path) -> tuple[str, str]:
     from nbconvert import HTMLExporter
     from pygments.formatters import HtmlFormatter
 
-    notebook: Any = nbformat.reads(read_bytes(path, "executed notebook").decode(), as_version=4)
+    content = decode_text(read_bytes(path, "executed notebook"), path, "executed notebook")
+    try:
+        notebook: Any = nbformat.reads(content, as_version=4)
+    except Exception as error:
+        raise DeermemEvalError(
+            f"executed notebook {path} is none ({error}); run `deermem-eval notebooks` again"
+        ) from error
     body, _ = HTMLExporter(template_name="basic").from_notebook_node(notebook)
     heading = re.search(r"^#\s+(.+)$", "\n".join(c.source for c in notebook.cells), re.MULTILINE)
     title = heading[1].strip() if heading else name

@@ -10,11 +10,12 @@ from deermem_eval.cases import case_of, load_cases
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.grades import read_outcomes, rows_of_run
 from deermem_eval.places import working_path
-from deermem_eval.protocol import Protocol, load_protocol
+from deermem_eval.protocol import load_protocol
 from deermem_eval.reading import parse_yaml
+from deermem_eval.report.folders import results_folder
 from deermem_eval.selection import check_capacities, policy_settings, protocol_selector
 
-RUN_MARKERS = ("run.json", "qa_run.json")
+OUTCOMES = "outcomes.csv"
 TYPES: Mapping[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list}
 
 
@@ -39,13 +40,18 @@ def notebook_parameters(path: Path) -> dict[str, Declared]:
     try:
         return {
             name: Declared(str(entry["inferred_type_name"]), literal_eval(entry["default"]))
-            for name, entry in inspect_notebook(str(path)).items()
+            for name, entry in inspect_notebook(format_proof(path)).items()
         }
     except Exception as error:
         raise DeermemEvalError(
             f"notebook {path} cannot be read: {error}; it must be a notebook whose kernel is "
             "python3 and whose parameters have plain values"
         ) from error
+
+
+def format_proof(path: Path) -> str:
+    """Return a path as Papermill takes it, which fills `{name}` in paths with parameters."""
+    return str(path).replace("{", "{{").replace("}", "}}")
 
 
 def typed_value(name: str, type_name: str, value: Any) -> Any:
@@ -73,6 +79,7 @@ def typed_value(name: str, type_name: str, value: Any) -> Any:
     if expected is not None and type(value) is not expected:
         raise DeermemEvalError(
             f"parameter {name} is {value!r}, and the notebook declares it as {type_name}"
+            f"{', written like [0.5, 0.3, 0.2]' if expected is list else ''}"
         )
     return value
 
@@ -100,34 +107,14 @@ def refuse_bad_study(parameters: Mapping[str, Any]) -> None:
     if "case_id" in parameters:
         case_of(cases, parameters["case_id"])
     if "run" in parameters:
-        graded = read_outcomes(protocol.folder / "outcomes.csv", cases)
+        graded = read_outcomes(protocol.folder / OUTCOMES, cases)
         rows_of_run(graded, parameters["run"])
     results_folder(parameters.get("output_dir", ""), protocol)
 
 
-def results_folder(output_dir: str | Path, protocol: Protocol) -> Path:
-    """Return the folder for a study's tables and figures; nothing is made yet.
-
-    Parameters
-    ----------
-    output_dir : str or Path
-        Empty: `results/<protocol>`. Relative: see `deermem_eval.places.working_path`.
-    protocol : Protocol
-
-    Raises
-    ------
-    DeermemEvalError
-        The folder is a file, or holds a run: runs are never mixed with results.
-    """
-    folder = working_path(output_dir or Path("results") / protocol.name)
-    if folder.exists() and not folder.is_dir():
-        raise DeermemEvalError(f"output directory {folder} is a file; name a folder")
-    for marker in RUN_MARKERS:
-        if (folder / marker).exists():
-            raise DeermemEvalError(
-                f"output directory {folder} already holds a run ({marker}); name another folder"
-            )
-    return folder
+def has_outcomes(protocol: str) -> bool:
+    """Whether a protocol has graded runs to show."""
+    return (load_protocol(protocol).folder / OUTCOMES).is_file()
 
 
 def optional_path(text: str) -> Path | None:

@@ -25,7 +25,7 @@ COMPONENT_COLOURS = {
     "confirmationFreshness": "#56b4e9",
     "accessHeat": "#e69f00",
 }
-COMPONENT_HATCHES = {"confidence": "", "confirmationFreshness": "....", "accessHeat": "////"}
+COMPONENT_HATCHES = {"confidence": "", "confirmationFreshness": "", "accessHeat": "////"}
 
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",

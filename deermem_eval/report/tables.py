@@ -1,13 +1,10 @@
-"""Tables for people: what a case, a bank and a pool hold, and the two overviews of a study."""
+"""Tables of what a case, a bank and a pool hold."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pandas as pd
 
 from deermem_eval.cases import Case, Record, bank_offset
-from deermem_eval.errors import DeermemEvalError
-from deermem_eval.files import write_file
 from deermem_eval.protocol import Protocol
 from deermem_eval.selection import CaseDecision, PolicySetting
 
@@ -16,19 +13,6 @@ COMPONENT_WEIGHTS = {
     "confirmationFreshness": "confirmation_weight",
     "accessHeat": "access_weight",
 }
-
-COUNTS = ("capacity", "cases", "retained", "correct")
-COLUMNS_READ = {
-    "retention_by_scenario": (("policy", "scenario"), ("capacity", "cases", "retained")),
-    "retention_by_suite": (("policy", "suite"), ("capacity", "cases", "retained")),
-    "qa_accuracy_by_scenario": (("run", "policy", "scenario"), ("cases", "correct")),
-    "qa_accuracy_by_suite": (("run", "policy", "suite"), ("cases", "correct")),
-    "qa_paired_by_suite": (
-        ("run", "suite"),
-        ("difference", "lower", "upper", "p_value", "smallest_attainable_p"),
-    ),
-}
-"""Text and number columns that the overviews need, by table."""
 
 
 def case_table(protocol: Protocol, cases: Sequence[Case]) -> pd.DataFrame:
@@ -156,120 +140,3 @@ def pool_table(
                 }
             )
     return pd.DataFrame(rows)
-
-
-def retention_overview(by_scenario: pd.DataFrame, by_suite: pd.DataFrame) -> pd.DataFrame:
-    """Lay retention out for reading: a row a scenario or suite, a column a capacity and policy.
-
-    Parameters
-    ----------
-    by_scenario, by_suite : DataFrame
-        As `retention_by_scenario()` and `retention_by_suite()` return them.
-
-    Returns
-    -------
-    DataFrame
-        Column `group`, then `{policy} @ {capacity}` with values like `3/10`.
-    """
-    rows = pd.concat([by_scenario.assign(group=by_scenario["scenario"]), _as_groups(by_suite)])
-    rows = rows.assign(
-        column=rows["policy"] + " @ " + rows["capacity"].astype(str),
-        value=[f"{n}/{of}" for n, of in zip(rows["retained"], rows["cases"], strict=True)],
-    )
-    return _wide(rows)
-
-
-def qa_overview(
-    by_scenario: pd.DataFrame, by_suite: pd.DataFrame, paired: pd.DataFrame
-) -> pd.DataFrame:
-    """Lay one run's answers out for reading.
-
-    Parameters
-    ----------
-    by_scenario, by_suite : DataFrame
-        As `accuracy_by_scenario()` and `accuracy_by_suite()` return them, of one run.
-    paired : DataFrame
-        As `paired_by_suite()` returns it, of the same run.
-
-    Returns
-    -------
-    DataFrame
-        Columns `group` (scenario or suite), one of correct answers a policy (`24/45`), and for
-        suites `difference` (candidate - baseline) with its interval, `p` (exact McNemar) and
-        `smallest p` that so few cases could reach.
-    """
-    rows = pd.concat([by_scenario.assign(group=by_scenario["scenario"]), _as_groups(by_suite)])
-    rows = rows.assign(
-        column=rows["policy"],
-        value=[f"{n}/{of}" for n, of in zip(rows["correct"], rows["cases"], strict=True)],
-    )
-    tests = pd.DataFrame(
-        [
-            {
-                "group": row["suite"],
-                "difference": f"{row['difference']:+.3f} [{row['lower']:+.3f}, "
-                f"{row['upper']:+.3f}]",
-                "p": repr(row["p_value"]),
-                "smallest p": f"{row['smallest_attainable_p']:.3g}",
-            }
-            for row in paired.to_dict("records")
-        ]
-    )
-    return _wide(rows).merge(tests, on="group", how="left").fillna("")
-
-
-def text_table(table: pd.DataFrame) -> str:
-    """Return a table as aligned text for a terminal."""
-    return table.to_string(index=False, justify="right")
-
-
-def markdown_table(table: pd.DataFrame) -> str:
-    """Return a table as Markdown, first column left, the others right."""
-    lines = [list(table.columns), ["---", *["---:"] * (len(table.columns) - 1)]]
-    lines += [[str(value) for value in row] for row in table.itertuples(index=False)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
-def save_table(table: pd.DataFrame, folder: Path, name: str) -> Path:
-    """Write a table as `{name}.csv`, floats in full, and return its path."""
-    path = folder / f"{name}.csv"
-    write_file(path, table.to_csv(index=False, lineterminator="\n").encode())
-    return path
-
-
-def read_table(folder: Path, name: str) -> pd.DataFrame:
-    """Read back one of the tables `COLUMNS_READ` that `save_table()` wrote.
-
-    Raises
-    ------
-    DeermemEvalError
-        It is not there, or lacks rows, columns or numbers.
-    """
-    path = folder / f"{name}.csv"
-    if not path.is_file():
-        raise DeermemEvalError(f"{path} is not there; run `deermem-eval notebooks` first")
-    text, numeric = COLUMNS_READ[name]
-    try:
-        table = pd.read_csv(
-            path, dtype={**dict.fromkeys(text, str), **dict.fromkeys(numeric, float)}
-        )
-        table = table.astype({column: int for column in numeric if column in COUNTS})
-        missing = {*text, *numeric} - set(table.columns)
-        if missing or table.empty:
-            raise ValueError(f"missing: {', '.join(sorted(missing)) or 'rows'}")
-    except (OSError, ValueError, KeyError) as error:
-        raise DeermemEvalError(
-            f"{path} is not the table that the notebooks write ({error}); run `deermem-eval "
-            "notebooks` again"
-        ) from error
-    return table
-
-
-def _as_groups(by_suite: pd.DataFrame) -> pd.DataFrame:
-    return by_suite.assign(group=by_suite["suite"])
-
-
-def _wide(rows: pd.DataFrame) -> pd.DataFrame:
-    wide = rows.pivot(index="group", columns="column", values="value")
-    wide = wide.loc[list(rows["group"].unique()), list(rows["column"].unique())]
-    return wide.reset_index().rename_axis(columns=None)

@@ -1,5 +1,6 @@
 """Decisions: every case, at every capacity, under every policy."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -165,25 +166,54 @@ def decide(
         The protocol's evaluation clock.
     selector : Selector
         Our own unless another is given.
+
+    Raises
+    ------
+    DeermemEvalError
+        The selector fails on a case, or does not part the case's facts into as many kept ones as
+        the capacity allows and the evicted rest.
     """
     return tuple(
-        CaseDecision(
-            case,
-            capacity,
-            setting.name,
-            selector.select(
-                list(case.facts),
-                max_facts=capacity,
-                policy=setting.name,
-                usage=case.usage,
-                now=now,
-                **setting.parameters,
-            ),
-        )
+        CaseDecision(case, capacity, setting.name, _outcome(case, setting, capacity, now, selector))
         for case in cases
         for capacity in capacities
         for setting in settings
     )
+
+
+def _outcome(
+    case: Case, setting: PolicySetting, capacity: int, now: datetime, selector: Selector
+) -> Any:
+    """Ask the selector, and believe it only if kept and evicted facts are those of the pool."""
+    where = f"selector {selector.name}, case {case.case_id}, {setting.name} at {capacity}"
+    try:
+        outcome = selector.select(
+            list(case.facts),
+            max_facts=capacity,
+            policy=setting.name,
+            usage=case.usage,
+            now=now,
+            **setting.parameters,
+        )
+        kept = [fact["id"] for fact in outcome.kept]
+        evicted = [fact.fact_id for fact in outcome.evicted]
+        scored = [id_ for id_, score in outcome.scores.items() if math.isfinite(score.value)]
+    except DeermemEvalError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise DeermemEvalError(
+            f"{where}: fails with {type(error).__name__}: {error}; it must take and return what "
+            "select_facts_for_capacity() does"
+        ) from error
+    expected = min(capacity, len(case.facts))
+    if len(kept) != expected or sorted(kept + evicted) != [fact["id"] for fact in case.facts]:
+        raise DeermemEvalError(
+            f"{where}: keeps {len(kept)} facts and evicts {len(evicted)}; it must keep "
+            f"{expected} of the pool's {len(case.facts)} and evict the others, each once"
+        )
+    if set(scored) != set(kept + evicted):
+        raise DeermemEvalError(f"{where}: it must give every fact of the pool a finite score")
+    return outcome
 
 
 def decision_table(decisions: Iterable[CaseDecision]) -> pd.DataFrame:

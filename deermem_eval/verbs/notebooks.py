@@ -1,19 +1,20 @@
 """`deermem-eval notebooks`: execute the notebooks as a batch."""
 
 import argparse
+from pathlib import Path
 
 from deermem_eval.verbs.options import (
     DEFAULT_PROTOCOL,
     absolute,
     add_dataset,
+    add_output,
     add_protocol,
-    add_results,
     add_selector,
     add_weights,
     assignment,
-    executed_dir,
     positive_number,
     protocol_name,
+    protocol_source,
     say,
     selector_name,
 )
@@ -39,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="any parameter; goes to the notebooks that declare it",
     )
-    add_results(parser)
+    add_output(parser)
     parser.add_argument(
         "--workers", type=positive_number, default=2, metavar="N", help="processes (default: 2)"
     )
@@ -47,7 +48,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check all parameters, execute, and print where each notebook is."""
-    from deermem_eval.report import plan_notebooks, run_notebooks
+    from deermem_eval.protocol import load_protocol
+    from deermem_eval.report import (
+        plan_notebooks,
+        run_notebooks,
+        shipped_notebooks,
+        study_folders,
+    )
 
     given = {
         "protocol": protocol_name(options) if options.protocol else None,
@@ -55,19 +62,34 @@ def run(options: argparse.Namespace) -> int:
         "capacity": options.capacity,
         "weights": options.weights or None,
         "selector": options.selector or None,
-        "output_dir": absolute(options.output_dir) or None,
     }
     parameters = {name: value for name, value in given.items() if value is not None}
     parameters |= dict(options.parameter)
-    selector = selector_name(options)  # of the environment: no notebook need declare it
+    for name, normal in {"protocol": protocol_source, "dataset": _absolute_text}.items():
+        if name in parameters:
+            parameters[name] = normal(parameters[name])
+    output_dir = absolute(options.output_dir) or parameters.pop("output_dir", "")
+    selector = selector_name(options)  # of the environment, it may be declared by none
+    protocol = load_protocol(parameters.get("protocol", DEFAULT_PROTOCOL))
+    folders = study_folders(
+        protocol,
+        _absolute_text(output_dir),
+        is_changed=bool(selector or set(parameters) - {"protocol", "dataset"}),
+    )
+    offered = {"selector": selector} if selector else {}
+    if folders != study_folders(protocol):
+        offered["output_dir"] = str(folders.results)
     tasks = plan_notebooks(
         options.notebooks,
         parameters,
-        where_declared={"selector": selector} if selector else {},
+        where_declared=offered,
     )
-    folder = executed_dir(options, parameters.get("protocol", DEFAULT_PROTOCOL))
-    say(f"executing {len(tasks)} notebooks: {', '.join(task.name for task in tasks)}")
-    outcomes = run_notebooks(tasks, folder, workers=options.workers)
+    names = [task.name for task in tasks]
+    say(f"executing {', '.join(names)}; tables and figures go to {folders.results}")
+    if not options.notebooks:
+        for name in [name for name in shipped_notebooks() if name not in names]:
+            say(f"left out {name}: the protocol has no graded runs (outcomes.csv)")
+    outcomes = run_notebooks(tasks, folders.executed, workers=options.workers)
     for outcome in outcomes:
         if outcome.failure:
             say(f"{outcome.name}: {outcome.failure} (partial notebook: {outcome.path})")
@@ -77,3 +99,7 @@ def run(options: argparse.Namespace) -> int:
     if failed and all(outcome.refused for outcome in failed):
         return 2
     return 1 if failed else 0
+
+
+def _absolute_text(path: str) -> str:
+    return absolute(Path(path)) if path else ""

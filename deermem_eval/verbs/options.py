@@ -57,19 +57,14 @@ def add_weights(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_results(parser: argparse.ArgumentParser) -> None:
-    """Add `--output-dir` and `--executed-dir` of the notebooks."""
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add `--output-dir` of a study."""
     parser.add_argument(
         "--output-dir",
         type=Path,
         metavar="DIR",
-        help="tables and figures (default: results/<protocol>)",
-    )
-    parser.add_argument(
-        "--executed-dir",
-        type=Path,
-        metavar="DIR",
-        help="executed notebooks (default: results/runs/notebooks/<protocol>)",
+        help="folder of tables, figures, executed notebooks and page (default: results/ of the "
+        "checkout)",
     )
 
 
@@ -111,8 +106,15 @@ def assignment(text: str) -> tuple[str, str]:
 
 def protocol_name(options: argparse.Namespace) -> str:
     """Return the protocol that is asked for; a folder as an absolute path."""
-    name = str(options.protocol or DEFAULT_PROTOCOL)
-    return absolute(Path(name)) if Path(name).exists() else name
+    return protocol_source(str(options.protocol or DEFAULT_PROTOCOL))
+
+
+def protocol_source(name: str) -> str:
+    """Return a shipped protocol's name as it is, and a folder as an absolute path."""
+    from deermem_eval.protocol import shipped_protocols
+
+    is_path = name not in shipped_protocols() and Path(name).exists()
+    return absolute(Path(name)) if is_path else name
 
 
 def selector_name(options: argparse.Namespace) -> str:
@@ -125,16 +127,9 @@ def selector_name(options: argparse.Namespace) -> str:
 
 def absolute(path: Path | None) -> str:
     """Return a path of the command line, which starts at the current folder; empty if not given."""
-    return str(path.expanduser().absolute()) if path else ""
+    from deermem_eval.places import expanded
 
-
-def executed_dir(options: argparse.Namespace, protocol: str) -> Path:
-    """Return the folder of the executed notebooks of a protocol."""
-    from deermem_eval.places import working_path
-    from deermem_eval.protocol import load_protocol
-
-    default = Path("results/runs/notebooks") / load_protocol(protocol).name
-    return working_path(absolute(options.executed_dir) or default)
+    return str(expanded(path).absolute()) if path else ""
 
 
 def print_json(value: object) -> None:

@@ -1,14 +1,12 @@
 """`deermem-eval report`: join executed notebooks into a page, and print the two tables."""
 
 import argparse
-from pathlib import Path
 
 from deermem_eval.verbs.options import (
     absolute,
     add_json,
+    add_output,
     add_protocol,
-    add_results,
-    executed_dir,
     print_json,
     protocol_name,
 )
@@ -20,13 +18,7 @@ SUMMARY = "join executed notebooks into a page; print the tables"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the verb's options."""
     add_protocol(parser)
-    add_results(parser)
-    parser.add_argument(
-        "--page-dir",
-        type=Path,
-        metavar="DIR",
-        help="where index.html goes (default: results/runs/report)",
-    )
+    add_output(parser)
     parser.add_argument(
         "--run",
         dest="run_name",
@@ -39,18 +31,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page; print its tables and its path."""
-    from deermem_eval.places import working_path
     from deermem_eval.protocol import load_protocol
-    from deermem_eval.report import results_folder, text_table, write_report
+    from deermem_eval.report import study_folders, text_table, write_report
 
     protocol = load_protocol(protocol_name(options))
-    index, overviews = write_report(
-        protocol,
-        results_dir=results_folder(absolute(options.output_dir), protocol),
-        executed_dir=executed_dir(options, protocol_name(options)),
-        page_dir=working_path(absolute(options.page_dir) or "results/runs/report"),
-        run=options.run_name,
-    )
+    folders = study_folders(protocol, absolute(options.output_dir))
+    index, overviews = write_report(protocol, folders, run=options.run_name)
     if options.json:
         tables = {caption: table.to_dict("records") for caption, table in overviews.items()}
         print_json({"page": str(index), "tables": tables})

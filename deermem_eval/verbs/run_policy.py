@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from deermem_eval.verbs.options import (
+    absolute,
     add_dataset,
     add_json,
     add_protocol,
@@ -73,17 +74,18 @@ def run(options: argparse.Namespace) -> int:
 
     protocol = load_protocol(protocol_name(options))
     config = protocol.config
-    if options.output_dir:
-        refuse_occupied(options.output_dir)
+    output_dir = Path(absolute(options.output_dir)) if options.output_dir else None
+    if output_dir:
+        refuse_occupied(output_dir)
     settings = policy_settings(config, policies=options.policy, weights=options.weights)
     capacities = check_capacities(options.capacity or config.pool.capacities, config.pool.size)
     selector = protocol_selector(config, selector_name(options))
     cases = load_cases(protocol, options.dataset)
     decisions = decide(cases, settings, capacities, now=config.evaluation_time, selector=selector)
-    if options.output_dir:
+    if output_dir:
         made = PolicyRun(protocol, settings, capacities, selector, decisions)
-        write_policy_run(made, options.output_dir, created_at=datetime.now(UTC))
-        say(f"{len(decisions)} decisions written to {options.output_dir}")
+        write_policy_run(made, output_dir, created_at=datetime.now(UTC))
+        say(f"{len(decisions)} decisions written to {output_dir}")
     if options.json:
         print_json({"rows": len(decisions), "retention": retention_rows(decisions)})
         return 0

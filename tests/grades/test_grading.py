@@ -43,7 +43,7 @@ def test_the_final_run_has_the_published_accuracy(graded):
         ("overall", "confidence"): (24, 45),
         ("overall", "hybrid-v1"): (40, 45),
     }
-    assert final.loc[("overall", "confidence"), "support_retained"] == 27
+    assert final.loc[("overall", "confidence"), "retained"] == 27
 
 
 def test_the_published_p_values_and_bounds(historical, graded):

@@ -103,6 +103,24 @@ def test_wilson_intervals(correct, cases, lower, upper):
     assert (interval.lower, interval.upper) == pytest.approx((lower, upper), abs=1e-6)
 
 
+@pytest.mark.parametrize("outcome", [None, "False", 2, float("nan")])
+def test_what_was_never_graded_is_not_wrong(outcome):
+    with pytest.raises(DeermemEvalError, match="neither true nor false"):
+        paired_counts([True, outcome], [True, True])
+
+
+@pytest.mark.parametrize("arguments", [{"iterations": 0}, {"alpha": 0}, {"alpha": 1}])
+def test_a_bootstrap_of_nothing_is_refused(arguments):
+    with pytest.raises(DeermemEvalError, match="at least 1 resample and an alpha between"):
+        bootstrap_difference([1, 0], [1, 1], **arguments)
+
+
+@pytest.mark.parametrize(("correct", "cases"), [(5, 3), (0, 0), (-1, 2)])
+def test_a_share_of_other_counts_is_refused(correct, cases):
+    with pytest.raises(DeermemEvalError, match="is no share"):
+        wilson_interval(correct, cases)
+
+
 @pytest.mark.parametrize(("first", "second"), [([], []), ([1], [1, 0]), ([[1]], [[1]])])
 def test_unpaired_outcomes_are_refused(first, second):
     with pytest.raises(DeermemEvalError, match="equally long, non-empty"):

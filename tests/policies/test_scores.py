@@ -43,6 +43,7 @@ def test_a_missing_confidence_is_a_half():
         ({"lastConfirmedAt": "2026-05-15T00:00:00Z"}, 0.5),
         ({"lastConfirmedAt": "2026-05-15T08:00:00+08:00"}, 0.5),
         ({"lastConfirmedAt": "2026-05-15"}, 0.5),
+        ({"lastConfirmedAt": "2026-05-15T00:00Z"}, 0.5),
         ({"lastConfirmedAt": " 2026-05-15T00:00:00 "}, 0.5),
         ({"lastConfirmedAt": "2027-01-01T00:00:00Z"}, 1.0),
         ({"createdAt": "2026-05-15T00:00:00Z"}, 0.25),

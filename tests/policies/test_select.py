@@ -168,6 +168,7 @@ def test_a_naive_clock_means_utc_and_the_zone_does_not_matter():
         ({"access_weight": "0.1"}, "the access weight is '0.1'"),
         ({"confirmation_half_life_days": 0}, "must be a positive number of days"),
         ({"access_half_life_days": math.inf}, "must be a positive number of days"),
+        ({"access_half_life_days": 10**400}, "must be a positive number of days"),
         ({"access_half_life_days": math.nan}, "must be a positive number of days"),
         ({"correction_reserved_fraction": 1.1}, "must be in"),
         ({"correction_reserved_max": -1}, "must be a whole number from 0"),

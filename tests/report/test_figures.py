@@ -1,9 +1,16 @@
 import re
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.grades import accuracy_by_scenario, read_outcomes, rows_of_run
+from deermem_eval.grades import (
+    accuracy_by_scenario,
+    accuracy_by_suite,
+    read_outcomes,
+    rows_of_run,
+)
 from deermem_eval.report import (
     figure_title,
     pool_anatomy,
@@ -37,13 +44,15 @@ def pool_of(historical, decisions, case_id, capacity=7):
 def figures(historical, historical_cases, decisions):
     table = decision_table(decisions)
     graded = read_outcomes(historical.folder / "outcomes.csv", historical_cases)
-    final = rows_of_run(accuracy_by_scenario(graded), "run3")
+    final, suites = (
+        rows_of_run(table(graded), "run3") for table in (accuracy_by_scenario, accuracy_by_suite)
+    )
     return {
         "pool": lambda: pool_anatomy(pool_of(historical, decisions, "2a1811e2")),
         "retention": lambda: retention_by_capacity(
             retention_by_scenario(table), retention_by_suite(table), capacity=7
         ),
-        "accuracy": lambda: qa_accuracy(final, alpha=0.05),
+        "accuracy": lambda: qa_accuracy(final, suites, alpha=0.05),
     }
 
 
@@ -54,10 +63,13 @@ def figures(historical, historical_cases, decisions):
             "pool",
             "Case 2a1811e2, the support fact at capacity 7: confidence evicts it, hybrid-v1 keeps",
         ),
-        ("retention", "At capacity 7, confidence keeps 27 and hybrid-v1 keeps 45 of 45"),
+        (
+            "retention",
+            "Overall at capacity 7, confidence retains 27 and hybrid-v1 retains 45 of 45",
+        ),
         (
             "accuracy",
-            "Overall, answers are right in 24 of 45 with confidence and 40 of 45 with hybrid-v1",
+            "run3: overall, confidence gives 24 and hybrid-v1 gives 40 correct answers of 45",
         ),
     ],
 )
@@ -99,28 +111,28 @@ def ticks_out_of_view(figure):
 
 
 def test_text_stays_inside_the_figure_and_apart(figures):
-    """No title or label is cut off, and no two labels of an axis lie on each other."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.text import Text
-
     for name, draw in figures.items():
-        figure = draw()
-        FigureCanvasAgg(figure).draw()
-        renderer = figure.canvas.get_renderer()
-        frame = figure.bbox
-        boxes = []
-        for text in set(figure.findobj(Text)) - ticks_out_of_view(figure):
-            if text.get_text().strip() and text.get_visible():
-                box = text.get_window_extent(renderer)
-                assert frame.x0 - 1 <= box.x0, (name, text)
-                assert box.x1 <= frame.x1 + 1, (name, text)
-                assert frame.y0 - 1 <= box.y0, (name, text)
-                assert box.y1 <= frame.y1 + 1, (name, text)
-                boxes.append((text.get_text(), box))
-        for i, (first, a) in enumerate(boxes):
-            for second, b in boxes[i + 1 :]:
-                overlap = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
-                assert min(overlap) <= 1, (name, first, second)
+        refuse_overlaps(draw(), name)
+
+
+def refuse_overlaps(figure, name):
+    """No title or label is cut off, and no two labels lie on each other."""
+    FigureCanvasAgg(figure).draw()
+    renderer = figure.canvas.get_renderer()
+    frame = figure.bbox
+    boxes = []
+    for text in set(figure.findobj(Text)) - ticks_out_of_view(figure):
+        if text.get_text().strip() and text.get_visible():
+            box = text.get_window_extent(renderer)
+            assert frame.x0 - 1 <= box.x0, (name, text)
+            assert box.x1 <= frame.x1 + 1, (name, text)
+            assert frame.y0 - 1 <= box.y0, (name, text)
+            assert box.y1 <= frame.y1 + 1, (name, text)
+            boxes.append((text.get_text(), box))
+    for i, (first, a) in enumerate(boxes):
+        for second, b in boxes[i + 1 :]:
+            overlap = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+            assert min(overlap) <= 1, (name, first, second)
 
 
 def test_a_saved_figure_shows_itself_with_alternative_text(figures, tmp_path):
@@ -143,8 +155,67 @@ def test_components_sum_to_the_score_and_ranks_are_complete(historical, decision
 
 
 def test_a_capacity_that_keeps_all_has_no_cut(historical, decisions):
-    figure = pool_anatomy(pool_of(historical, decisions, "2a1811e2", capacity=10))
-    assert "confidence keeps it, hybrid-v1 keeps it" in figure_title(figure)
+    def labels(capacity):
+        figure = pool_anatomy(pool_of(historical, decisions, "2a1811e2", capacity=capacity))
+        texts = [text.get_text() for axis in figure.axes for text in axis.texts]
+        return figure_title(figure), [text for text in texts if text.startswith("capacity")]
+
+    assert labels(9)[1] == ["capacity 9"] * 2
+    title, cuts = labels(10)
+    assert "confidence keeps it, hybrid-v1 keeps it" in title
+    assert cuts == []
+
+
+def test_the_accuracy_figure_draws_its_table(historical, historical_cases):
+    graded = read_outcomes(historical.folder / "outcomes.csv", historical_cases)
+    table = rows_of_run(accuracy_by_scenario(graded), "run2")
+    suites = rows_of_run(accuracy_by_suite(graded), "run2")
+    (axis,) = qa_accuracy(table, suites, alpha=0.05).axes
+    lines = {marker: [] for marker in ("None", "o", "s", "|")}
+    for line in axis.lines:
+        lines[line.get_marker()].append(list(line.get_xdata()))
+    intervals = map(list, zip(table["lower"], table["upper"], strict=True))
+    assert sorted(lines["None"]) == sorted(intervals)
+    assert sorted(x for marker in "os" for (x,) in lines[marker]) == sorted(table["accuracy"])
+    assert sorted(x for (x,) in lines["|"]) == sorted(table["retained"] / table["cases"])
+    texts = [text.get_text() for text in axis.texts]
+    for _, row in table.iterrows():
+        assert f"{row['correct']}/{row['cases']}" in texts
+        assert f"{row['retained']}/{row['cases']}" in texts
+
+
+def test_the_retention_figure_draws_its_table(figures, decisions):
+    table = decision_table(decisions)
+    by_scenario, by_suite = retention_by_scenario(table), retention_by_suite(table)
+    overall = by_suite[by_suite["suite"] == "overall"].assign(scenario="overall")
+    for axis in figures["retention"]().axes:
+        name = axis.get_title(loc="left").split(" ")[0]
+        rows = by_scenario if name != "overall" else overall
+        rows = rows[rows["scenario"] == name]
+        drawn = [list(line.get_ydata()) for line in axis.lines if line.get_marker() in "os"]
+        assert drawn == [list(of["retained"]) for _, of in rows.groupby("policy", sort=False)]
+
+
+def test_the_anatomy_draws_its_table(historical, decisions):
+    pool = pool_of(historical, decisions, "0977f2af")
+    parts = pool.groupby("policy", sort=False)
+    for axis, (_, rows) in zip(pool_anatomy(pool).axes, parts, strict=True):
+        components = ("confidence", "confirmationFreshness", "accessHeat")
+        for bars, component in zip(axis.containers, components, strict=True):
+            assert [bar.get_width() for bar in bars] == pytest.approx(list(rows[component]))
+            assert [bar.get_alpha() == 1 for bar in bars] == list(rows["kept"])
+    assert pool["accessHeat"].max() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("weights", "capacity"), [([1, 0, 0], 1), ([0, 0, 1], 10), ([0, 1, 0], 5)])
+def test_labels_stay_apart_with_other_weights(historical, historical_cases, weights, capacity):
+    settings = policy_settings(historical.config, weights=weights)
+    now = historical.config.evaluation_time
+    table = decision_table(decide(historical_cases, settings, range(1, 11), now=now))
+    figure = retention_by_capacity(
+        retention_by_scenario(table), retention_by_suite(table), capacity=capacity
+    )
+    refuse_overlaps(figure, weights)
 
 
 def test_a_figure_in_an_unwritable_place_is_refused(figures, tmp_path):

@@ -1,7 +1,9 @@
 import contextlib
 import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -38,7 +40,7 @@ def test_a_notebook_is_prose_and_calls(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_runs_with_other_parameters(name, small, tmp_path):
+def test_a_notebook_runs_with_other_parameters(name, tmp_path):
     """Other capacity, weights, case or run; results go to the folder that is named, and only there."""
     output = tmp_path / "results"
     parameters = {
@@ -50,16 +52,15 @@ def test_a_notebook_runs_with_other_parameters(name, small, tmp_path):
     (outcome,) = run_notebooks(tasks, tmp_path / "executed")
     assert outcome.failure == ""
     executed = nbformat.read(outcome.path, as_version=4)
-    assert (
-        executed.cells[-1].outputs[-1].data["text/markdown"] == "All claims of this notebook hold."
-    )
+    verdict = executed.cells[-1].outputs[-1].data["text/markdown"]
+    assert ("not checked here" in verdict) == (name == "02_retention")
     expected = {
         "01_cases": "pool_anatomy.svg",
         "02_retention": "retention_by_capacity.svg",
         "05_grades": "qa_accuracy.svg",
     }[name]
     assert expected in {path.name for path in output.iterdir()}
-    assert "Restored" not in outcome.path.read_text("utf-8")
+    assert {path.name for path in tmp_path.iterdir()} == {"executed", "results"}
 
 
 @pytest.mark.parametrize("name", ["01_cases", "02_retention"])
@@ -94,8 +95,9 @@ def test_results_and_executed_notebooks_are_the_same_bytes_every_time(root, tmp_
     assert {path.name for path in committed.iterdir()} == {
         path.name for path in (tmp_path / "results").iterdir()
     }
-    for path in committed.glob("*.csv"):
-        assert path.read_bytes() == trees[0][path.name], path.name
+    for path in committed.iterdir():
+        if path.suffix != ".png":  # pixels are the machine's; .ci/run compares them too
+            assert path.read_bytes() == trees[0][path.name], path.name
 
 
 def notebook(folder, *sources, parameters="number: int = 1"):
@@ -136,13 +138,39 @@ def test_a_refusal_inside_a_notebook_is_told_from_a_fault(tmp_path):
 
 
 def test_a_dead_kernel_is_a_failure_and_the_others_go_on(tmp_path):
+    good = Path(notebook(tmp_path, "print(number)")).rename(tmp_path / "good.ipynb")
     dead = notebook(tmp_path, "import os\nos._exit(1)")
-    (tmp_path / "good").mkdir()
-    good = notebook(tmp_path / "good", "print(number)")
-    tasks = (*plan_notebooks([dead], {}), *plan_notebooks([good], {}))
-    first, second = run_notebooks(tasks, tmp_path / "executed")
+    first, second = run_notebooks(plan_notebooks([dead, str(good)], {}), tmp_path / "executed")
     assert "Kernel died" in first.failure or "DeadKernelError" in first.failure
     assert second.failure == ""
+
+
+def test_a_killed_worker_is_a_failure(tmp_path):
+    name = notebook(
+        tmp_path, "import os, psutil, signal\nos.kill(psutil.Process().ppid(), signal.SIGKILL)"
+    )
+    (outcome,) = run_notebooks(plan_notebooks([name], {}), tmp_path / "executed")
+    assert outcome.failure == "its process was ended from outside; run it again"
+
+
+def test_no_notebook_is_no_work(tmp_path):
+    assert run_notebooks((), tmp_path) == ()
+
+
+def test_braces_and_blanks_in_a_path_are_only_characters(tmp_path, monkeypatch):
+    folder = tmp_path / "re {view} 100% 你好"
+    (folder / "tmp").mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
+    name = notebook(folder, "print(number)")
+    (outcome,) = run_notebooks(plan_notebooks([name], {"number": 3}), folder / "executed")
+    assert outcome.failure == ""
+    assert "3\\n" in outcome.path.read_text("utf-8")
+
+
+def test_grades_are_left_out_of_the_batch_where_there_are_none(small, tmp_path):
+    parameters = {"protocol": str(small.folder), "dataset": str(small.dataset)}
+    tasks = plan_notebooks([], {**parameters, "output_dir": str(tmp_path)})
+    assert [task.name for task in tasks] == ["01_cases", "02_retention"]
 
 
 @pytest.mark.parametrize(
@@ -150,6 +178,7 @@ def test_a_dead_kernel_is_a_failure_and_the_others_go_on(tmp_path):
     [
         (["09_none"], {}, "notebook '09_none' is neither one of 01_cases, 02_retention"),
         ([], {"capasity": 7}, "parameter 'capasity' is declared by none of .*they know"),
+        (["01_cases", "./notebooks/../notebooks/01_cases.ipynb"], {}, "called 01_cases"),
         (["05_grades"], {"capacity": 7}, "parameter 'capacity' is declared by none of 05_grades"),
         ([], {"capacity": 0}, r"capacity 0 is outside 1\.\.10"),
         ([], {"capacity": "11"}, r"capacity 11 is outside 1\.\.10"),
@@ -236,14 +265,16 @@ def test_normalising_strips_what_changes_between_runs():
 
 def test_a_notebook_runs_from_the_root_and_from_its_own_folder(root, tmp_path):
     """As JupyterLab starts kernels: in the notebook's folder. Papermill: where the caller stands."""
+    relative = Path("results/runs/test-from-two-folders")
+    shutil.rmtree(root / relative, ignore_errors=True)
     for folder in (root, root / "notebooks"):
-        output = tmp_path / folder.name
         subprocess.run(
             [
                 sys.executable, "-m", "papermill", "--no-progress-bar",
                 str(root / "notebooks" / "02_retention.ipynb"), str(tmp_path / "out.ipynb"),
-                "-p", "output_dir", str(output),
+                "-p", "output_dir", str(relative),
             ],
             cwd=folder, check=True, capture_output=True,
         )  # fmt: skip
-        assert (output / "retention_by_suite.csv").is_file()
+        assert (root / relative / "retention_by_suite.csv").is_file()
+        shutil.rmtree(root / relative)

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from deermem_eval.report import markdown_table, qa_overview, retention_overview
-from deermem_eval.report.tables import read_table
+from deermem_eval.report.table_files import read_table
 
 GROUND = {"errors", "files", "reading", "places", "weights"}
 STREET = ["protocol", "cases", "policies", "selection", "grades", "report"]
