@@ -5,6 +5,7 @@ not hold, 2 refused, 130 interrupted.
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -31,15 +32,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         Without the program's name; those of the process if not given.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a path may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
     try:
         options = _parser().parse_args(arguments)
         code = int(options.run(options))
         sys.stdout.flush()
     except DeermemEvalError as error:
         say(f"deermem-eval: {error}")
-        return 2
-    except UnicodeError as error:
-        say(f"deermem-eval: {error}; set a UTF-8 locale, or name other paths")
         return 2
     except KeyboardInterrupt:
         say("deermem-eval: interrupted")

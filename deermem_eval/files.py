@@ -24,13 +24,16 @@ def sha256_hex(content: bytes) -> str:
 
 def json_document(value: object) -> bytes:
     """Serialise as the published files are: two spaces, sorted keys, non-ASCII kept, newline."""
-    return (json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
+    return (
+        json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n"
+    ).encode()
 
 
 def json_lines(rows: Iterable[Mapping[str, object]]) -> bytes:
     """Serialise one object a line, keys sorted, as the published rows are."""
     return b"".join(
-        (json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n").encode() for row in rows
+        (json.dumps(row, ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n").encode()
+        for row in rows
     )
 
 
@@ -96,6 +99,20 @@ def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     except OSError as error:
         _refuse_write(folder, error)
     _settle(folder)
+
+
+def refuse_unwritable(folder: Path) -> None:
+    """Make a folder, and raise `DeermemEvalError` if no file can be written into it."""
+    folder = _normal(folder)
+    probe = folder / f".{secrets.token_hex(6)}.partial"
+    try:
+        _make_folder(folder)
+        try:
+            _write_new(probe, b"")
+        finally:
+            probe.unlink(missing_ok=True)
+    except OSError as error:
+        _refuse_write(folder, error)
 
 
 def refuse_occupied(folder: Path) -> None:

@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,7 +17,7 @@ import yaml
 
 from deermem_eval.errors import DeermemEvalError
 
-CONTRACT_BYTES_LIMIT = 4_000_000
+CONTRACT_BYTES_LIMIT = 200_000
 
 
 def read_bytes(path: Path, what: str, *, limit: int | None = None) -> bytes:
@@ -46,8 +47,8 @@ def read_bytes(path: Path, what: str, *, limit: int | None = None) -> bytes:
                 "file may have; check that it is the right file"
             )
         return path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except (OSError, ValueError, MemoryError) as error:
+        reason = getattr(error, "strerror", None) or str(error) or "it is too large"
         raise DeermemEvalError(f"{what} {path} cannot be read: {reason}") from error
 
 
@@ -165,10 +166,17 @@ class _PlainLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-_PlainLoader.yaml_implicit_resolvers = {
-    letter: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-    for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+# Only what looks the same to everybody: no octal 010, no 1:30 for 90, no yes for true, no dates.
+_PlainLoader.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("bool", r"true|false", "tf"),
+    ("null", r"null|~|", ["n", "~", ""]),
+    ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
+    ("float", r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", "-+0123456789"),
+):
+    _PlainLoader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), list(_first)
+    )
 
 
 def _parse_json_text(text: str, where: str) -> Any:
@@ -182,11 +190,11 @@ def _parse_json_text(text: str, where: str) -> Any:
         return number
 
     def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) != len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise DeermemEvalError(f"{where} holds the key {twice!r} twice; keep one")
+        result: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in result:
+                raise DeermemEvalError(f"{where} holds the key {key!r} twice; keep one")
+            result[key] = value
         return result
 
     try:

@@ -4,12 +4,24 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from deermem_eval.cases import load_cases
 from deermem_eval.protocol import load_protocol
 from tests.small_protocol import write_small_protocol
 
+# The same examples every time, and no failure because a machine is slow.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
+
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what needs the reference data, so that `-m reference` runs just that."""
+    for item in items:
+        if "reference" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.reference)
 
 
 @pytest.fixture(scope="session")

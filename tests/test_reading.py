@@ -42,6 +42,24 @@ def test_yaml_beyond_plain_values_is_refused(path, content, said):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7", 7), ("-7", -7), ("0.10", 0.1), ("1e-9", 1e-9), ("true", True), ("null", None),
+        ("010", "010"), ("1:30", "1:30"), ("yes", "yes"), ("0x1f", "0x1f"), ("1_000", "1_000"),
+        (".inf", ".inf"), ("6e984301x", "6e984301x"), ('"7"', "7"), ("", None),
+    ],
+)  # fmt: skip
+def test_yaml_values_are_what_they_look_like(path, text, value):
+    assert parse_yaml(f"a: {text}".encode(), path, "config") == {"a": value}
+
+
+def test_a_repeated_key_among_many_is_found_at_once(path):
+    many = ",".join(f'"{number}":1' for number in range(100_000))
+    with pytest.raises(DeermemEvalError, match="the key '0' twice"):
+        parse_json(f'{{{many},"0":1}}'.encode(), path, "manifest")
+
+
 def test_yaml_times_stay_text(path):
     assert parse_yaml(b"at: 2026-08-13T00:00:00Z", path, "config") == {"at": "2026-08-13T00:00:00Z"}
 

@@ -14,6 +14,13 @@ def build_bank(records: Sequence[Record], pool: Pool) -> tuple[Record, ...]:
     Eligible are records of the pool's `distractor_types` whose rendered evidence, headers
     included, has an accepted length. The rendering thus decides membership (PR #4810).
 
+    Parameters
+    ----------
+    records : sequence of Record
+        In any order.
+    pool : Pool
+        Types, bounds in characters (both included), and size of the bank.
+
     Raises
     ------
     DeermemEvalError

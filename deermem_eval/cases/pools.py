@@ -46,7 +46,7 @@ class Case:
     usage : dict of str to dict
         DeerMem's usage entries by fact id.
     distractor_sources : dict of str to str
-        Question id behind each distractor, by fact id.
+        Question id behind each distractor, by fact id, in the order of the draw.
     texts : CaseTexts or None
         None where the protocol carries facts only.
     """
@@ -129,13 +129,15 @@ def load_cases(protocol: Protocol, dataset: Path | None = None) -> tuple[Case, .
 
 
 def case_of(cases: Sequence[Case], case_id: str) -> Case:
-    """Return the case of that id.
+    """Return the case of that id; where it is empty, the first with the highest loss rank.
 
     Raises
     ------
     DeermemEvalError
         There is none.
     """
+    if not case_id:
+        return max(cases, key=lambda case: case.loss_rank)
     for case in cases:
         if case.case_id == case_id:
             return case

@@ -11,7 +11,7 @@ def is_eligible(record: Record, selection: Selection) -> bool:
     """Whether a row of an eligible type passes every exclusion of the manifest.
 
     The rules, in the words of PR #4810: no pilot id, no abstention question, an answer of
-    acceptable length without a hedge (compared in lower case), evidence of acceptable length.
+    acceptable length without a hedge (in any case), evidence of acceptable length.
     """
     if record.texts is None:
         raise DeermemEvalError(
@@ -24,7 +24,9 @@ def is_eligible(record: Record, selection: Selection) -> bool:
         and record.question_id not in selection.excluded_pilot_ids
         and not record.question_id.endswith(selection.exclude_abstention_suffix)
         and selection.answer_min_chars <= len(answer) <= selection.answer_max_chars
-        and not any(hedge in answer.lower() for hedge in selection.answer_excluded_substrings)
+        and not any(
+            hedge.lower() in answer.lower() for hedge in selection.answer_excluded_substrings
+        )
         and selection.evidence_min_chars <= record.evidence_chars <= selection.evidence_max_chars
     )
 

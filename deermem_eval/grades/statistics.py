@@ -63,7 +63,10 @@ def paired_counts(baseline: npt.ArrayLike, candidate: npt.ArrayLike) -> PairedCo
 
 
 def mcnemar_p(counts: PairedCounts) -> float:
-    """Return the two-sided exact McNemar p-value; 1.0 where no pair is discordant."""
+    """Return the two-sided exact McNemar p-value, in (0, 1]; 1.0 where no pair is discordant.
+
+    McNemar (1947), in its exact binomial form, from statsmodels.
+    """
     from statsmodels.stats.contingency_tables import mcnemar
 
     table = [
@@ -88,7 +91,7 @@ def smallest_attainable_p(cases: int) -> float:
 
 
 def wilson_interval(correct: int, cases: int, *, alpha: float = 0.05) -> Interval:
-    """Return a share and its Wilson score interval.
+    """Return a share and its score interval (Wilson 1927, from statsmodels), each in [0, 1].
 
     Parameters
     ----------

@@ -33,6 +33,11 @@ class HybridParameters:
         Share of the capacity that is reserved for corrections, in [0, 1].
     correction_reserved_max : int
         Most slots that are ever reserved, at least 0.
+
+    Raises
+    ------
+    DeermemEvalError
+        A parameter is out of its range.
     """
 
     confidence_weight: float = 0.65
@@ -118,6 +123,16 @@ def confirmation_freshness(fact: Mapping[str, Any], now: datetime, half_life_day
 
     `2^(-days / half_life_days)` since `lastConfirmedAt`; where that is missing or unreadable, half
     of the same since `createdAt`, because creation is weaker evidence than a user's word; else 0.
+    Source: deer-flow PR #4789.
+
+    Parameters
+    ----------
+    fact : mapping
+        As DeerMem stores it.
+    now : datetime
+        The evaluation clock, with a time zone.
+    half_life_days : float
+        Positive, in days.
     """
     confirmed_at = parse_timestamp(fact.get("lastConfirmedAt"))
     if confirmed_at is not None:
@@ -133,6 +148,16 @@ def access_heat(usage_entry: object, now: datetime, half_life_days: float) -> fl
 
     The stored heat decays from `lastAccessedAt` with the half-life, then
     `min(1, ln(1 + heat) / ln 9)`: a heat of 8 saturates. No entry, no time or no positive heat: 0.
+    Source: deer-flow PR #4789.
+
+    Parameters
+    ----------
+    usage_entry : object
+        The fact's usage entry: `accessHeat`, `lastAccessedAt`.
+    now : datetime
+        The evaluation clock, with a time zone.
+    half_life_days : float
+        Positive, in days.
     """
     if not isinstance(usage_entry, Mapping):
         return 0.0

@@ -153,8 +153,8 @@ def select_facts_for_capacity(
     keys = _unique_keys(stored_ids)
     usage = usage if isinstance(usage, Mapping) else {}
     scores = [
-        score(_fields(fact), usage.get(stored_id or key))
-        for fact, stored_id, key in zip(facts, stored_ids, keys, strict=True)
+        score(_fields(fact), usage.get(stored_id) if stored_id else None)
+        for fact, stored_id in zip(facts, stored_ids, strict=True)
     ]
     by_key = dict(zip(keys, scores, strict=True))
     if len(facts) <= max_facts:
@@ -207,7 +207,7 @@ def _score_function(
 def _aware(now: datetime) -> datetime:
     if not isinstance(now, datetime):
         raise DeermemEvalError(f"now is {now!r}, and must be a datetime: the evaluation clock")
-    return now if now.tzinfo is not None else now.replace(tzinfo=UTC)
+    return now if now.utcoffset() is not None else now.replace(tzinfo=UTC)
 
 
 def _stored_id(fact: object) -> str:
@@ -229,19 +229,22 @@ def _text_field(fact: object, key: str) -> str:
     value = _fields(fact).get(key)
     try:
         return str(value or "")
-    except (ValueError, RecursionError):  # an integer of thousands of digits, endless nesting
+    except Exception:  # noqa: BLE001 (an integer of thousands of digits, endless nesting, ...)
         return f"<{type(value).__name__}>"
 
 
 def _unique_keys(stored_ids: Sequence[str]) -> list[str]:
     """Return one key a fact, and warn of ids that several facts share."""
-    taken: set[str] = set()
+    taken = set(stored_ids)
+    first = {id_: index for index, id_ in reversed(list(enumerate(stored_ids)))}
     keys = []
     for index, id_ in enumerate(stored_ids):
-        key = id_ or f"__missing_{index}"
-        while key in taken:
-            key = f"{key}__duplicate_{index}"
-        taken.add(key)
+        key = id_
+        if not id_ or first[id_] != index:
+            key = f"{id_}__duplicate_{index}" if id_ else f"__missing_{index}"
+            while key in taken:
+                key += "_"
+            taken.add(key)
         keys.append(key)
     duplicates = [id_ for id_, count in Counter(stored_ids).items() if id_ and count > 1]
     if duplicates:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -35,8 +36,17 @@ def _aware(value: datetime) -> datetime:
     return value.astimezone(UTC)
 
 
+def _parsed_time(value: Any) -> datetime:
+    if not isinstance(value, str) or "T" not in value:  # pydantic would take epoch seconds too
+        raise ValueError("must be a text like 2026-08-13T00:00:00Z")
+    return datetime.fromisoformat(value)
+
+
 Instant = Annotated[
-    datetime, AfterValidator(_aware), PlainSerializer(lambda value: value.isoformat())
+    datetime,
+    BeforeValidator(_parsed_time),
+    AfterValidator(_aware),
+    PlainSerializer(lambda value: value.isoformat()),
 ]
 
 

@@ -60,7 +60,7 @@ class Protocol:
         return tuple(missing)
 
     def require_texts(self, purpose: str) -> None:
-        """Refuse `purpose` unless the prompt and the synthetic texts are there."""
+        """Raise `DeermemEvalError` unless prompt and synthetic texts are there; `purpose` is named."""
         if self.missing_texts:
             raise DeermemEvalError(
                 f"{purpose} needs {' and '.join(self.missing_texts)}, which protocol "
@@ -121,7 +121,7 @@ def shipped_protocols() -> tuple[str, ...]:
 def _config_path(source: str | Path) -> Path:
     text = str(source)
     path = shipped_folder("data") / text if text in shipped_protocols() else Path(text)
-    path = expanded(path).absolute()
+    path = expanded(path).resolve()
     if path.is_file():
         return path
     if not path.is_dir():

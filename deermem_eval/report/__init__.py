@@ -1,5 +1,7 @@
 """Tables, figures, the notebook batch and the page."""
 
+from deermem_eval.report.batch import run_notebooks
+from deermem_eval.report.execution import NotebookOutcome
 from deermem_eval.report.figures import (
     figure_title,
     pool_anatomy,
@@ -7,13 +9,7 @@ from deermem_eval.report.figures import (
     retention_by_capacity,
 )
 from deermem_eval.report.folders import StudyFolders, results_folder, study_folders
-from deermem_eval.report.notebooks import (
-    NotebookOutcome,
-    NotebookTask,
-    plan_notebooks,
-    run_notebooks,
-    shipped_notebooks,
-)
+from deermem_eval.report.notebooks import NotebookTask, plan_notebooks, shipped_notebooks
 from deermem_eval.report.overviews import (
     markdown_table,
     p_overview,

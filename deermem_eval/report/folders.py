@@ -44,13 +44,13 @@ def study_folders(
     if not output_dir and protocol.is_shipped and not is_changed:
         folders = StudyFolders(
             working_path(Path("results") / protocol.name),
-            working_path(runs / "notebooks" / protocol.name),
+            working_path(runs / "executed" / protocol.name),
             working_path(runs / "report"),
         )
     else:
         name = f"{protocol.name}-changed" if is_changed else protocol.name
         root = working_path(output_dir or runs / name)
-        folders = StudyFolders(root, root / "notebooks", root / "page")
+        folders = StudyFolders(root, root / "executed", root / "page")
     _refuse_run(folders.results)
     return folders
 

@@ -110,7 +110,7 @@ def write_page(
     Parameters
     ----------
     page_dir : Path
-        Files of an earlier page there are replaced; an `index.html` of somebody else's is refused.
+        Files of an earlier page there are replaced; a page of somebody else's is refused.
     protocol : Protocol
     results_dir : Path
         Where the figures (`*.svg`, `*.png`) lie.
@@ -127,11 +127,12 @@ def write_page(
     Raises
     ------
     DeermemEvalError
-        The folder holds a foreign `index.html`, or cannot be written.
+        The folder holds a foreign page, or cannot be written.
     """
     index = page_dir / "index.html"
-    if index.exists() and GENERATOR.encode() not in read_bytes(index, "page"):
-        raise DeermemEvalError(f"{index} was not written by deermem-eval; name another folder")
+    for target in (index, *(page_dir / f"{name}.html" for name in executed)):
+        if target.exists() and GENERATOR.encode() not in read_bytes(target, "page"):
+            raise DeermemEvalError(f"{target} was not written by deermem-eval; name another folder")
     pages = {name: _notebook_page(name, path) for name, path in executed.items()}
     pngs = _in_order_of_use(sorted(results_dir.glob("*.png")), executed.values())
     figures = {

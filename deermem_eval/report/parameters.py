@@ -1,5 +1,6 @@
 """Notebook parameters, checked before a kernel starts."""
 
+import warnings
 from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 
 from deermem_eval.cases import case_of, load_cases
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.grades import read_outcomes, rows_of_run
+from deermem_eval.grades import read_outcomes, read_runs, rows_of_run
 from deermem_eval.places import working_path
 from deermem_eval.protocol import load_protocol
 from deermem_eval.reading import parse_yaml
@@ -38,9 +39,12 @@ def notebook_parameters(path: Path) -> dict[str, Declared]:
     from papermill import inspect_notebook
 
     try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is wrong is said by the refusal
+            declared = inspect_notebook(format_proof(path))
         return {
             name: Declared(str(entry["inferred_type_name"]), literal_eval(entry["default"]))
-            for name, entry in inspect_notebook(format_proof(path)).items()
+            for name, entry in declared.items()
         }
     except Exception as error:
         raise DeermemEvalError(
@@ -74,7 +78,7 @@ def typed_value(name: str, type_name: str, value: Any) -> Any:
     expected = TYPES.get(plain)
     if isinstance(value, str) and expected not in (str, None):
         value = parse_yaml(value.encode(), Path(name), "value of parameter")
-    if expected is float and type(value) is int:
+    if expected is float and type(value) is int and abs(value) < 2**53:
         value = float(value)
     if expected is not None and type(value) is not expected:
         raise DeermemEvalError(
@@ -109,6 +113,7 @@ def refuse_bad_study(parameters: Mapping[str, Any]) -> None:
     if "run" in parameters:
         graded = read_outcomes(protocol.folder / OUTCOMES, cases)
         rows_of_run(graded, parameters["run"])
+        read_runs(protocol.folder / "runs.csv")
     results_folder(parameters.get("output_dir", ""), protocol)
 
 

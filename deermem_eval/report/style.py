@@ -78,6 +78,11 @@ def save_figure(figure: Figure, folder: Path, name: str, alt: str) -> SavedFigur
     name : str
     alt : str
         What the figure shows, for somebody who cannot see it.
+
+    Raises
+    ------
+    DeermemEvalError
+        The folder cannot be written.
     """
     with house_style():
         for suffix, options in {

@@ -106,7 +106,7 @@ def pool_table(
     Returns
     -------
     DataFrame
-        Columns `case_id`, `capacity`, `policy`, `rank` (from 1, best first), `fact_id`,
+        Columns `case_id`, `capacity`, `policy`, `rank` (from 1; kept facts first, best score first among kept and among evicted), `fact_id`,
         `is_support`, `kept`, `by_reserve` (bool; kept although an evicted fact scores higher),
         `category`, `score`, and `confidence`, `confirmationFreshness`, `accessHeat`: each
         component times its weight, so that the three sum to `score`.

@@ -1,6 +1,9 @@
 """Decisions: every case, at every capacity, under every policy."""
 
+import contextlib
+import copy
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -112,7 +115,10 @@ def policy_settings(
             raise DeermemEvalError(
                 f"policy {name!r} is not one of the protocol's: {', '.join(known)}"
             )
-    return tuple(setting for setting in settings if not policies or setting.name in policies)
+    chosen = tuple(setting for setting in settings if not policies or setting.name in policies)
+    if weights and hybrid.policy not in {setting.name for setting in chosen}:
+        raise DeermemEvalError(f"weights are {hybrid.policy}'s, which is not among the policies")
+    return chosen
 
 
 def protocol_selector(config: ProtocolConfig, name: str = "") -> Selector:
@@ -186,15 +192,19 @@ def _outcome(
 ) -> Any:
     """Ask the selector, and believe it only if kept and evicted facts are those of the pool."""
     where = f"selector {selector.name}, case {case.case_id}, {setting.name} at {capacity}"
+    facts, usage = list(case.facts), case.usage
+    if selector != OWN_SELECTOR:  # ours changes nothing that it is given
+        facts, usage = copy.deepcopy((facts, usage))
     try:
-        outcome = selector.select(
-            list(case.facts),
-            max_facts=capacity,
-            policy=setting.name,
-            usage=case.usage,
-            now=now,
-            **setting.parameters,
-        )
+        with contextlib.redirect_stdout(sys.stderr):  # results only on stdout
+            outcome = selector.select(
+                facts,
+                max_facts=capacity,
+                policy=setting.name,
+                usage=usage,
+                now=now,
+                **setting.parameters,
+            )
         kept = [fact["id"] for fact in outcome.kept]
         evicted = [fact.fact_id for fact in outcome.evicted]
         scored = [id_ for id_, score in outcome.scores.items() if math.isfinite(score.value)]

@@ -8,9 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from deermem_eval import __version__
-from deermem_eval.files import json_document, json_lines, publish_folder
+from deermem_eval.files import json_document, json_lines, publish_folder, sha256_hex
 from deermem_eval.policies import Selector
 from deermem_eval.protocol import Protocol
+from deermem_eval.reading import read_bytes
 from deermem_eval.selection.decisions import CaseDecision, PolicySetting, decision_table
 from deermem_eval.selection.retention import retention_by_scenario
 
@@ -26,6 +27,8 @@ class PolicyRun:
     capacities: tuple[int, ...]
     selector: Selector
     decisions: tuple[CaseDecision, ...]
+    records_file: Path
+    """The file that the cases were built from: the data set, or the protocol's `records.csv`."""
 
 
 def write_policy_run(run: PolicyRun, output_dir: Path, *, created_at: datetime) -> None:
@@ -71,13 +74,13 @@ def raw_row(decision: CaseDecision) -> dict[str, object]:
             {
                 "fact_id": fact.fact_id,
                 "category": fact.category,
-                "score": fact.score,
+                "score": float(fact.score),
                 "components": fact.components,
             }
             for fact in decision.outcome.evicted
         ],
         "scores": {
-            fact_id: {"value": score.value, "components": score.components}
+            fact_id: {"value": float(score.value), "components": score.components}
             for fact_id, score in decision.outcome.scores.items()
         },
         "support_all_retained": decision.support_retained,
@@ -103,6 +106,10 @@ def _marker(run: PolicyRun, created_at: datetime) -> dict[str, object]:
         "selector": {"name": run.selector.name, "policy_version": run.selector.policy_version},
         "dataset": config.dataset.model_dump(),
         "artifacts": run.protocol.identity.as_dict(),
+        "records": {
+            "filename": run.records_file.name,
+            "sha256": sha256_hex(read_bytes(run.records_file, "records")),
+        },
         "evaluation_time": config.evaluation_time.isoformat(),
         "capacities": list(run.capacities),
         "policies": {setting.name: setting.parameters for setting in run.settings},

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from deermem_eval.errors import DeermemEvalError
 from deermem_eval.verbs.options import (
     DEFAULT_PROTOCOL,
     absolute,
@@ -48,6 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check all parameters, execute, and print where each notebook is."""
+    from deermem_eval.files import refuse_unwritable
     from deermem_eval.protocol import load_protocol
     from deermem_eval.report import (
         plan_notebooks,
@@ -64,11 +66,15 @@ def run(options: argparse.Namespace) -> int:
         "selector": options.selector or None,
     }
     parameters = {name: value for name, value in given.items() if value is not None}
-    parameters |= dict(options.parameter)
+    for name, value in options.parameter:
+        if name in parameters:
+            raise DeermemEvalError(f"parameter {name!r} is given twice; keep one")
+        parameters[name] = value
     for name, normal in {"protocol": protocol_source, "dataset": _absolute_text}.items():
         if name in parameters:
             parameters[name] = normal(parameters[name])
     output_dir = absolute(options.output_dir) or parameters.pop("output_dir", "")
+    options.selector = parameters.get("selector", "")
     selector = selector_name(options)  # of the environment, it may be declared by none
     protocol = load_protocol(parameters.get("protocol", DEFAULT_PROTOCOL))
     folders = study_folders(
@@ -85,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
         where_declared=offered,
     )
     names = [task.name for task in tasks]
+    refuse_unwritable(folders.results)
     say(f"executing {', '.join(names)}; tables and figures go to {folders.results}")
     if not options.notebooks:
         for name in [name for name in shipped_notebooks() if name not in names]:

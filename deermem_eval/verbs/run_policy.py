@@ -83,7 +83,8 @@ def run(options: argparse.Namespace) -> int:
     cases = load_cases(protocol, options.dataset)
     decisions = decide(cases, settings, capacities, now=config.evaluation_time, selector=selector)
     if output_dir:
-        made = PolicyRun(protocol, settings, capacities, selector, decisions)
+        records_file = options.dataset or protocol.folder / "records.csv"
+        made = PolicyRun(protocol, settings, capacities, selector, decisions, records_file)
         write_policy_run(made, output_dir, created_at=datetime.now(UTC))
         say(f"{len(decisions)} decisions written to {output_dir}")
     if options.json:

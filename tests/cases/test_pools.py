@@ -4,6 +4,7 @@ from datetime import timedelta
 import pytest
 
 from deermem_eval.cases import (
+    Record,
     Signals,
     bank_offset,
     build_bank,
@@ -42,6 +43,16 @@ def test_the_bank_is_forty_by_id_within_the_bounds(historical):
     assert "35a27287" in ids  # 697 characters
     assert "06878be2" not in ids  # 702 characters
     assert "60d45044" not in ids  # the forty-first
+
+
+@pytest.mark.parametrize(
+    ("chars", "is_member"), [(39, False), (40, True), (700, True), (701, False)]
+)
+def test_the_bounds_of_the_bank_belong_to_it(historical, chars, is_member):
+    records = [r for r in load_records(historical) if r.question_id != "001be529"]
+    first = Record("001be529", "single-session-user", 1, chars)
+    bank = build_bank([first, *records], historical.config.pool)
+    assert (bank[0] == first) == is_member
 
 
 def test_a_bank_that_cannot_be_filled_is_refused(historical):
@@ -114,7 +125,9 @@ def test_support_facts_carry_their_scenario(historical, historical_cases, scenar
         assert fact.get("lastConfirmedAt") == (confirmed and days_ago(historical, confirmed))
         entry = case.usage.get(fact["id"])
         assert (entry and entry["accessHeat"]) == usage
+        assert fact.get("confirmationCount") == (1 if confirmed else None)
         if entry:
+            assert entry["accessCount"] == 8
             assert entry["lastAccessedAt"] == days_ago(historical, 0)
         expected = "correction" if scenario == "correction_reserve" else "context"
         assert fact["category"] == expected

@@ -64,7 +64,9 @@ def test_another_selection_is_refused_id_by_id(small):
     rows = small.rows()
     rows[3]["question_id"] = "k03_abs"
     small.write_rows(rows)
-    with pytest.raises(DeermemEvalError, match="scenario confirmation_help: only the"):
+    with pytest.raises(
+        DeermemEvalError, match="scenario confirmation_help: only the manifest lists k03"
+    ):
         refuse_other_selection(selected(small), load_protocol(small.folder).official)
 
 

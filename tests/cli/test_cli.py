@@ -167,6 +167,9 @@ def test_a_data_set_with_one_byte_changed_is_refused(run, small, tmp_path):
 def test_bad_notebook_parameters_are_refused_and_nothing_is_written(run, tmp_path):
     for arguments, said in {
         ("--capacity", "0"): "capacity 0 is outside",
+        ("--capacity", "6", "-p", "capacity=7"): "parameter 'capacity' is given twice",
+        ("-p", "capacity=1:30"): "capacity is '1:30', and the notebook declares it as int",
+        ("/etc/passwd",): "notebook /etc/passwd cannot be read",
         ("--capacity", "11"): "capacity 11 is outside",
         ("--weights", "0.6,0.2,0.1"): "sum to 0.9",
         ("-p", "weights=0.6,0.2,0.2"): "written like [0.5, 0.3, 0.2]",
@@ -208,7 +211,7 @@ def test_notebooks_and_report_end_to_end(run, tmp_path):
     index.write_text("my home page")
     assert "was not written by deermem-eval" in refused(run, "report", *folder)
     index.unlink()
-    executed = output / "notebooks" / "01_cases.ipynb"
+    executed = output / "executed" / "01_cases.ipynb"
     sound = executed.read_bytes()
     for content in (b"{", b"{}", b"\xff", b"[]"):
         executed.write_bytes(content)
@@ -242,7 +245,7 @@ def test_other_parameters_leave_the_committed_results_alone(run, root):
     code, out, err = run("notebooks", "02_retention", "--capacity", "6")
     assert code == 0
     assert f"go to {root / 'results/runs/pr4789-changed'}" in err
-    assert out == f"02_retention: {root}/results/runs/pr4789-changed/notebooks/02_retention.ipynb\n"
+    assert out == f"02_retention: {root}/results/runs/pr4789-changed/executed/02_retention.ipynb\n"
     assert state() == before
 
 

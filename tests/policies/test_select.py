@@ -128,6 +128,18 @@ def test_facts_that_share_an_id_are_scored_apart_and_named():
     ]
 
 
+def test_facts_that_share_an_id_share_its_usage_and_one_without_has_none():
+    facts = [{"id": "x"}, {"id": "x"}, {"confidence": 0.5}]
+    entry = {"accessHeat": 8, "lastAccessedAt": ago(0)}
+    usage = {"x": entry, "__missing_2": entry, "": entry}
+    with pytest.warns(DuplicateFactIdWarning):
+        decision = select_facts_for_capacity(
+            facts, max_facts=2, policy="hybrid-v1", now=NOW, usage=usage
+        )
+    heats = [score.components["accessHeat"] for score in decision.scores.values()]
+    assert heats == [1.0, 1.0, 0.0]
+
+
 def test_facts_without_id_are_no_duplicates():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -137,7 +149,10 @@ def test_facts_without_id_are_no_duplicates():
 def test_an_id_that_looks_like_ours_takes_no_score_away():
     facts = [{"confidence": 0.9}, {"id": "__missing_0", "confidence": 0.2}]
     decision = select_facts_for_capacity(facts, max_facts=1, policy="confidence", now=NOW)
-    assert sorted(score.value for score in decision.scores.values()) == [0.2, 0.9]
+    assert {key: score.value for key, score in decision.scores.items()} == {
+        "__missing_0_": 0.9,
+        "__missing_0": 0.2,
+    }
     assert decision.kept == facts[:1]
 
 

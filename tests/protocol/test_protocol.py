@@ -110,6 +110,10 @@ CONFIG_FAULTS = {
         lambda c: c.update(evaluation_time="2026-03-15T00:00:00"),
         "evaluation_time: needs a time zone",
     ),
+    "a time in seconds": (
+        lambda c: c.update(evaluation_time="1700000000"),
+        "evaluation_time: must be a text like",
+    ),
     "a time at the edge": (
         lambda c: c.update(evaluation_time="0001-01-01T00:00:00+14:00"),
         "evaluation_time: year 1 is outside 1970",
@@ -118,7 +122,7 @@ CONFIG_FAULTS = {
         lambda c: c["pool"].update(distractor_types=["knowledge-update"]),
         "pool.distractor_types: 'knowledge-update' is a type of the cases too",
     ),
-    "a time that is none": (lambda c: c.update(evaluation_time="soon"), "evaluation_time: "),
+    "a time that is none": (lambda c: c.update(evaluation_time="T"), "evaluation_time: "),
     "a hash too short": (lambda c: c["dataset"].update(sha256="abc"), "dataset.sha256: "),
     "a hash with a newline": (
         lambda c: c["dataset"].update(sha256="0" * 64 + "\n"),
@@ -151,9 +155,9 @@ def test_a_config_with_one_fault_is_refused(small, fault):
 
 
 def test_a_number_without_end_is_refused(small):
-    text = small.config.read_text("utf-8").replace("max_tokens: 64", f"max_tokens: 0x{'f' * 6000}")
+    text = small.config.read_text("utf-8").replace("max_tokens: 64", f"max_tokens: {'9' * 6000}")
     small.config.write_text(text, "utf-8")
-    with pytest.raises(DeermemEvalError, match="integer string conversion; .*correct the value"):
+    with pytest.raises(DeermemEvalError, match="integer string conversion"):
         load_protocol(small.folder)
 
 

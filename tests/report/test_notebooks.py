@@ -1,8 +1,11 @@
 import contextlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -10,7 +13,7 @@ import pytest
 
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.report import plan_notebooks, run_notebooks, shipped_notebooks
-from deermem_eval.report.notebooks import normalised
+from deermem_eval.report.execution import normalised
 
 NAMES = ("01_cases", "02_retention", "05_grades")
 
@@ -151,6 +154,51 @@ def test_a_killed_worker_is_a_failure(tmp_path):
     )
     (outcome,) = run_notebooks(plan_notebooks([name], {}), tmp_path / "executed")
     assert outcome.failure == "its process was ended from outside; run it again"
+
+
+def test_a_notebook_that_ends_itself_is_a_failure(tmp_path):
+    name = notebook(tmp_path, "import sys\nsys.exit(0)", "print('never')")
+    (outcome,) = run_notebooks(plan_notebooks([name], {}), tmp_path / "executed")
+    assert "ended the notebook, and the rest was not executed" in outcome.failure
+
+
+def test_asserts_count_whatever_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONOPTIMIZE", "1")
+    name = notebook(tmp_path, "assert number == 2")
+    (outcome,) = run_notebooks(plan_notebooks([name], {}), tmp_path / "executed")
+    assert "AssertionError" in outcome.failure
+
+
+def test_a_source_is_never_replaced(tmp_path):
+    name = notebook(tmp_path, "print(number)")
+    before = Path(name).read_bytes()
+    with pytest.raises(DeermemEvalError, match="would replace its source"):
+        run_notebooks(plan_notebooks([name], {}), tmp_path)
+    assert Path(name).read_bytes() == before
+
+
+def test_a_users_own_notebook_comes_before_ours(tmp_path, monkeypatch):
+    mine = Path(notebook(tmp_path, "print(number)")).rename(tmp_path / "01_cases.ipynb")
+    monkeypatch.chdir(tmp_path)
+    (task,) = plan_notebooks(["01_cases.ipynb"], {})
+    assert task.path == mine
+
+
+def test_an_interrupt_ends_everything_at_once(root, tmp_path):
+    """Two of them, as an impatient user gives them; no kernel and no traceback is left."""
+    name = notebook(tmp_path, "import time\ntime.sleep(600)")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "deermem_eval", "notebooks", name, "--output-dir", tmp_path / "o"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    time.sleep(4)
+    for _ in range(2):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.3)
+    said, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert said.rstrip().endswith("deermem-eval: interrupted")
 
 
 def test_no_notebook_is_no_work(tmp_path):

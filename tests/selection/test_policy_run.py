@@ -5,6 +5,7 @@ import pytest
 
 from deermem_eval.cases import load_cases
 from deermem_eval.errors import DeermemEvalError
+from deermem_eval.files import sha256_hex
 from deermem_eval.policies import OWN_SELECTOR
 from deermem_eval.protocol import load_protocol
 from deermem_eval.selection import PolicyRun, decide, policy_settings, write_policy_run
@@ -20,7 +21,8 @@ def policy_run(protocol, cases):
     settings = policy_settings(protocol.config)
     capacities = protocol.config.pool.capacities
     decisions = decide(cases, settings, capacities, now=protocol.config.evaluation_time)
-    return PolicyRun(protocol, settings, capacities, OWN_SELECTOR, decisions)
+    records_file = protocol.folder / ("records.csv" if cases[0].texts is None else "dataset.json")
+    return PolicyRun(protocol, settings, capacities, OWN_SELECTOR, decisions, records_file)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,10 @@ def test_the_marker_says_what_the_run_was_made_from(run, written):
     assert marker["created_at"] == "2026-09-01T12:00:00+00:00"
     assert marker["selector"]["policy_version"] == "hybrid-v1"
     assert marker["capacities"] == [5, 7, 9]
+    assert marker["records"] == {
+        "filename": "records.csv",
+        "sha256": sha256_hex((run.protocol.folder / "records.csv").read_bytes()),
+    }
     assert marker["policies"]["hybrid-v1"]["confidence_weight"] == 0.65
     assert marker["rows"] == 270
 
