@@ -106,8 +106,8 @@ def pool_table(
     Returns
     -------
     DataFrame
-        Columns `case_id`, `capacity`, `policy`, `rank` (from 1; kept facts first, best score first among kept and among evicted), `fact_id`,
-        `is_support`, `kept`, `by_reserve` (bool; kept although an evicted fact scores higher),
+        Columns `case_id`, `capacity`, `policy`, `rank` (from 1; kept facts before evicted ones, the
+        best score first among each), `fact_id`, `is_support`, `kept`, `by_reserve` (bool; kept although an evicted fact scores higher),
         `category`, `score`, and `confidence`, `confirmationFreshness`, `accessHeat`: each
         component times its weight, so that the three sum to `score`.
     """
