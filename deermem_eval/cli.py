@@ -7,6 +7,7 @@ not hold, 2 refused, 130 interrupted.
 import argparse
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(f"deermem-eval: {error}")
         return 2
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process ends; one is enough
         say("deermem-eval: interrupted")
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has enough

@@ -76,9 +76,10 @@ def run_notebooks(
                 outcomes[place] = _received(ready, tasks[place], executed_dir)
                 process.join()
     finally:
-        for _, process in running.values():
-            process.terminate()
-            process.join()
+        with _interrupts_ignored():
+            for _, process in running.values():
+                process.terminate()
+                process.join()
     return tuple(outcomes[place] for place in range(len(tasks)))
 
 
@@ -112,7 +113,7 @@ def _received(receiver: Connection, task: NotebookTask, executed_dir: Path) -> N
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment; only the main thread can."""
+    """Ignore Ctrl-C for a moment; only the main thread can, and only it is interrupted."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
