@@ -40,7 +40,7 @@ code, pre { font: 13px/1.45 ui-monospace, monospace; }
 pre { overflow-x: auto; padding: .6rem .8rem; background: var(--soft); margin: .4rem 0; }
 .scroll, .output { overflow-x: auto; }
 .output table { font-size: .85rem; }
-.dataframe tbody th, .dataframe thead th:first-child { display: none; }
+.dataframe:not(.overview) tbody th, .dataframe:not(.overview) thead th:first-child { display: none; }
 th, td { white-space: nowrap; }
 .jp-InputPrompt, .jp-OutputPrompt, .prompt, .anchor-link { display: none; }
 """
@@ -88,7 +88,7 @@ def write_report(
         tables = [read_table(results, name) for name in QA_TABLES]
         run = run or str(tables[0]["run"].iloc[-1])
         of_run = [rows_of_run(table, run) for table in tables]
-        overviews[f"Right answers of all, {run}"] = qa_overview(*of_run)
+        overviews[f"Correct answers of all, {run}"] = qa_overview(*of_run)
         overviews["Exact McNemar p of every run"] = p_overview(tables[-1])
     elif run:
         raise DeermemEvalError(
@@ -215,7 +215,7 @@ def _svg_title(path: Path) -> str:
 
 
 def _table(table: pd.DataFrame) -> str:
-    return f'<div class="scroll">{table.to_html(index=False, border=0)}</div>'
+    return f'<div class="scroll">{table.to_html(index=False, border=0, classes="overview")}</div>'
 
 
 def _notebook_page(name: str, path: Path) -> tuple[str, str]:

@@ -204,7 +204,7 @@ def test_notebooks_and_report_end_to_end(run, tmp_path):
     assert (output / "page" / "figures" / "qa_accuracy.svg").is_file()
     code, out, _ = run("report", *folder, "--json", "--run", "run1")
     assert json.loads(out)["page"] == str(output / "page" / "index.html")
-    assert "Right answers of all, run1" in json.loads(out)["tables"]
+    assert "Correct answers of all, run1" in json.loads(out)["tables"]
     assert "run 'run9' is not among" in refused(run, "report", *folder, "--run", "run9")
 
     index = output / "page" / "index.html"
@@ -260,7 +260,7 @@ def test_the_published_files_alone_give_notebooks_and_page(run, reference, tmp_p
     code, out, _ = run("report", "--protocol", protocol.folder, "--output-dir", output)
     assert code == 0
     assert "20/45 27/45 35/45" in out
-    assert "Right answers" not in out
+    assert "Correct answers" not in out
 
 
 def test_a_foreign_protocol_of_the_same_name_is_kept_apart(run, root, tmp_path, monkeypatch):

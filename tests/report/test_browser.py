@@ -78,6 +78,13 @@ def test_the_page_opens_from_disk_and_asks_for_nothing_else(browser, tmp_path):
     seen = watched(page)
     page.goto(index.as_uri())
     assert "What should a bounded memory forget?" in page.inner_text("h1")
+    heads = page.locator("table >> nth=0").locator("thead th").all()
+    assert [head.inner_text() for head in heads] == [
+        "group",
+        "confidence @ 5 7 9",
+        "hybrid-v1 @ 5 7 9",
+    ]
+    assert all(head.is_visible() for head in heads)
     assert "45/45" in page.inner_text("table >> nth=0")
     assert "0.00014495849609375" in page.inner_text("table >> nth=1")
     images = page.locator("img")
@@ -92,6 +99,7 @@ def test_the_page_opens_from_disk_and_asks_for_nothing_else(browser, tmp_path):
         page.goto(index.as_uri())
         page.click(f"a[href='{name}.html']")
         assert "All claims of this notebook hold." in page.inner_text("body")
+        assert page.locator(".dataframe tbody th:visible").count() == 0  # no row numbers
         assert page.locator("img").count() == 1
         assert page.locator("img").evaluate("image => image.naturalWidth") > 500
         assert page.locator("img").get_attribute("alt")
