@@ -6,6 +6,7 @@ them all, and no kernel is left behind.
 
 import logging
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -80,6 +81,10 @@ def run_notebooks(
             for _, process in running.values():
                 process.terminate()
                 process.join()
+        if sys.stderr.isatty():
+            print(
+                end="\r", file=sys.stderr, flush=True
+            )  # the bars leave the cursor at a line's end
     return tuple(outcomes[place] for place in range(len(tasks)))
 
 
