@@ -85,9 +85,10 @@ def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     folder = _normal(folder)
     refuse_occupied(folder)
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}.partial")
+    made: list[Path] = []
     try:
-        _make_folder(folder.parent)
         try:
+            _make_folder(folder.parent, made)
             staging.mkdir()
             for name, content in files.items():
                 _write_new(staging / name, content)
@@ -95,6 +96,8 @@ def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             staging.rename(folder.resolve())  # an empty folder may be a link
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
+            for parent in reversed(made):
+                parent.rmdir()
             raise
     except OSError as error:
         _refuse_write(folder, error)
@@ -148,11 +151,18 @@ def _normal(path: Path) -> Path:
     return path.parent.resolve() / path.name
 
 
-def _make_folder(folder: Path) -> None:
-    """Make a folder and what is missing above it, each entry durable."""
+def _make_folder(folder: Path, made: list[Path] | None = None) -> None:
+    """Make a folder and what is missing above it, each entry durable; note in `made` what was."""
     if not folder.is_dir():
-        _make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
+        _make_folder(folder.parent, made)
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            if not folder.is_dir():  # else another process was quicker
+                raise
+        else:
+            if made is not None:
+                made.append(folder)
         _sync_folder(folder.parent)
 
 

@@ -57,6 +57,16 @@ def test_a_full_disk_leaves_no_part_of_a_folder(tmp_path, monkeypatch):
     assert names(tmp_path) == []
 
 
+def test_a_refused_folder_leaves_no_new_parents(tmp_path, monkeypatch):
+    (tmp_path / "there").mkdir()
+
+    monkeypatch.setattr(files, "_write_new", lambda path, content: full_disk(path))
+    with pytest.raises(DeermemEvalError, match="No space left"):
+        publish_folder(tmp_path / "there" / "a" / "b" / "run", {"f": b"1"})
+    assert names(tmp_path) == ["there"]
+    assert names(tmp_path / "there") == []
+
+
 def test_interrupting_a_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     path = tmp_path / "row.json"
     write_file(path, b"old")

@@ -106,13 +106,18 @@ def refuse_bad_study(parameters: Mapping[str, Any]) -> None:
     cases = load_cases(protocol, optional_path(parameters.get("dataset", "")))
     if "capacity" in parameters:
         check_capacities([parameters["capacity"]], protocol.config.pool.size)
-    policy_settings(protocol.config, weights=parameters.get("weights", ()))
+    settings = policy_settings(protocol.config, weights=parameters.get("weights", ()))
     protocol_selector(protocol.config, parameters.get("selector", ""))
     if "case_id" in parameters:
         case_of(cases, parameters["case_id"])
     if "run" in parameters:
         graded = read_outcomes(protocol.folder / OUTCOMES, cases)
         rows_of_run(graded, parameters["run"])
+        for name in sorted(set(graded["policy"]) - {setting.name for setting in settings}):
+            raise DeermemEvalError(
+                f"outcomes {protocol.folder / OUTCOMES}: policy {name!r} is not one of the "
+                f"protocol's, {', '.join(setting.name for setting in settings)}; correct it"
+            )
         read_runs(protocol.folder / "runs.csv")
     results_folder(parameters.get("output_dir", ""), protocol)
 

@@ -85,11 +85,7 @@ def run(options: argparse.Namespace) -> int:
     offered = {"selector": selector} if selector else {}
     if folders != study_folders(protocol):
         offered["output_dir"] = str(folders.results)
-    tasks = plan_notebooks(
-        options.notebooks,
-        parameters,
-        where_declared=offered,
-    )
+    tasks = plan_notebooks(options.notebooks, parameters, where_declared=offered)
     names = [task.name for task in tasks]
     refuse_unwritable(folders.results)
     say(f"executing {', '.join(names)}; tables and figures go to {folders.results}")

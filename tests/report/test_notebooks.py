@@ -257,6 +257,14 @@ def test_a_file_that_is_no_notebook_is_refused(tmp_path, content):
     assert "\n" not in str(error.value)
 
 
+def test_outcomes_of_an_unknown_policy_are_refused_before_a_kernel_starts(root, tmp_path):
+    shutil.copytree(root / "data" / "pr4789", tmp_path / "mine")
+    path = tmp_path / "mine" / "outcomes.csv"
+    path.write_text(path.read_text().replace(",confidence,", ",confidense,"))
+    with pytest.raises(DeermemEvalError, match="policy 'confidense' is not one of the protocol's"):
+        plan_notebooks(["05_grades"], {"protocol": str(tmp_path / "mine")})
+
+
 def test_a_protocol_without_outcomes_is_refused_before_a_kernel_starts(small):
     parameters = {"protocol": str(small.folder), "dataset": str(small.dataset)}
     with pytest.raises(DeermemEvalError, match=r"outcomes .*outcomes\.csv does not exist"):
