@@ -5,6 +5,7 @@ content survives a power cut; after an error no temporary file is left (after a 
 a hidden name that ends in `.partial`).
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -96,8 +97,9 @@ def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             staging.rename(folder.resolve())  # an empty folder may be a link
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
-            for parent in reversed(made):
-                parent.rmdir()
+            with contextlib.suppress(OSError):  # somebody else may have begun to use one
+                for parent in reversed(made):
+                    parent.rmdir()
             raise
     except OSError as error:
         _refuse_write(folder, error)

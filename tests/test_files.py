@@ -67,6 +67,17 @@ def test_a_refused_folder_leaves_no_new_parents(tmp_path, monkeypatch):
     assert names(tmp_path / "there") == []
 
 
+def test_a_parent_that_somebody_else_uses_stays_and_the_reason_is_told(tmp_path, monkeypatch):
+    def use_and_fail(path, content):
+        (path.parent.parent / "theirs").touch()
+        full_disk(path)
+
+    monkeypatch.setattr(files, "_write_new", use_and_fail)
+    with pytest.raises(DeermemEvalError, match="No space left"):
+        publish_folder(tmp_path / "a" / "run", {"f": b"1"})
+    assert names(tmp_path / "a") == ["theirs"]
+
+
 def test_interrupting_a_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     path = tmp_path / "row.json"
     write_file(path, b"old")

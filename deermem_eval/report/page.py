@@ -134,7 +134,7 @@ def write_page(
         if target.exists() and GENERATOR.encode() not in read_bytes(target, "page"):
             raise DeermemEvalError(f"{target} was not written by deermem-eval; name another folder")
     pages = {name: _notebook_page(name, path) for name, path in executed.items()}
-    pngs = _in_order_of_use(sorted(results_dir.glob("*.png")), executed.values())
+    pngs = _in_order_of_use(sorted(results_dir.glob("*.png")), [page for _, page in pages.values()])
     figures = {
         path.name: read_bytes(path, "figure")
         for png in pngs
@@ -149,11 +149,9 @@ def write_page(
     return index
 
 
-def _in_order_of_use(figures: Sequence[Path], notebooks: Iterable[Path]) -> list[Path]:
-    """Sort figures by the place where the notebooks first name them."""
-    text = "".join(
-        read_bytes(path, "executed notebook").decode(errors="replace") for path in notebooks
-    )
+def _in_order_of_use(figures: Iterable[Path], pages: Iterable[str]) -> list[Path]:
+    """Sort figures by the place where the notebooks' pages first name them."""
+    text = "".join(pages)
     places = {figure: text.find(figure.stem) for figure in figures}
     return sorted(figures, key=lambda figure: (places[figure] < 0, places[figure]))
 

@@ -113,10 +113,12 @@ def refuse_bad_study(parameters: Mapping[str, Any]) -> None:
     if "run" in parameters:
         graded = read_outcomes(protocol.folder / OUTCOMES, cases)
         rows_of_run(graded, parameters["run"])
-        for name in sorted(set(graded["policy"]) - {setting.name for setting in settings}):
+        known = [setting.name for setting in settings]
+        unknown = set(graded["policy"]) - set(known)
+        if unknown:
             raise DeermemEvalError(
-                f"outcomes {protocol.folder / OUTCOMES}: policy {name!r} is not one of the "
-                f"protocol's, {', '.join(setting.name for setting in settings)}; correct it"
+                f"outcomes {protocol.folder / OUTCOMES}: policy {min(unknown)!r} is not one of the "
+                f"protocol's, {', '.join(known)}; correct it"
             )
         read_runs(protocol.folder / "runs.csv")
     results_folder(parameters.get("output_dir", ""), protocol)

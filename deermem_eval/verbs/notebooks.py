@@ -1,7 +1,6 @@
 """`deermem-eval notebooks`: execute the notebooks as a batch."""
 
 import argparse
-from pathlib import Path
 
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.verbs.options import (
@@ -70,16 +69,15 @@ def run(options: argparse.Namespace) -> int:
         if name in parameters:
             raise DeermemEvalError(f"parameter {name!r} is given twice; keep one")
         parameters[name] = value
-    for name, normal in {"protocol": protocol_source, "dataset": _absolute_text}.items():
+    for name, normal in {"protocol": protocol_source, "dataset": absolute}.items():
         if name in parameters:
             parameters[name] = normal(parameters[name])
     output_dir = absolute(options.output_dir) or parameters.pop("output_dir", "")
-    options.selector = parameters.get("selector", "")
-    selector = selector_name(options)  # of the environment, it may be declared by none
+    selector = selector_name(parameters.get("selector", ""))  # the environment's: where declared
     protocol = load_protocol(parameters.get("protocol", DEFAULT_PROTOCOL))
     folders = study_folders(
         protocol,
-        _absolute_text(output_dir),
+        absolute(output_dir),
         is_changed=bool(selector or set(parameters) - {"protocol", "dataset"}),
     )
     offered = {"selector": selector} if selector else {}
@@ -102,7 +100,3 @@ def run(options: argparse.Namespace) -> int:
     if failed and all(outcome.refused for outcome in failed):
         return 2
     return 1 if failed else 0
-
-
-def _absolute_text(path: str) -> str:
-    return absolute(Path(path)) if path else ""

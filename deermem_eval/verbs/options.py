@@ -114,22 +114,22 @@ def protocol_source(name: str) -> str:
     from deermem_eval.protocol import shipped_protocols
 
     is_path = name not in shipped_protocols() and Path(name).exists()
-    return absolute(Path(name)) if is_path else name
+    return absolute(name) if is_path else name
 
 
-def selector_name(options: argparse.Namespace) -> str:
-    """Return the selector that the command line or the environment names; empty for ours."""
-    name = str(options.selector or os.environ.get(SELECTOR_ENVIRONMENT, ""))
+def selector_name(given: str) -> str:
+    """Return the selector that is given, else the environment's; empty for ours."""
+    name = given or os.environ.get(SELECTOR_ENVIRONMENT, "")
     if name:
         sys.path.insert(0, str(Path.cwd()))  # a user's module lies where she stands
     return name
 
 
-def absolute(path: Path | None) -> str:
+def absolute(path: str | Path | None) -> str:
     """Return a path of the command line, which starts at the current folder; empty if not given."""
     from deermem_eval.places import expanded
 
-    return str(expanded(path).absolute()) if path else ""
+    return str(expanded(Path(path)).absolute()) if path else ""
 
 
 def print_json(value: object) -> None:

@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         refuse_occupied(output_dir)
     settings = policy_settings(config, policies=options.policy, weights=options.weights)
     capacities = check_capacities(options.capacity or config.pool.capacities, config.pool.size)
-    selector = protocol_selector(config, selector_name(options))
+    selector = protocol_selector(config, selector_name(options.selector))
     cases = load_cases(protocol, options.dataset)
     decisions = decide(cases, settings, capacities, now=config.evaluation_time, selector=selector)
     if output_dir:

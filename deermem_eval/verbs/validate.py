@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     from deermem_eval.selection import protocol_selector
 
     protocol = load_protocol(protocol_name(options))
-    protocol_selector(protocol.config, selector_name(options))
+    protocol_selector(protocol.config, selector_name(options.selector))
     records = load_records(protocol, options.dataset)
     if options.dataset:
         selected = select_official_cases(records, protocol.official)

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     from deermem_eval.selection import protocol_selector
 
     protocol = load_protocol(protocol_name(options))
-    selector = protocol_selector(protocol.config, selector_name(options))
+    selector = protocol_selector(protocol.config, selector_name(options.selector))
     official, synthetic = len(protocol.official.case_ids), len(protocol.synthetic.cases)
     if options.json:
         print_json(
