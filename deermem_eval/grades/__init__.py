@@ -1,5 +1,7 @@
-"""From graded rows to accuracy, paired statistics and the published documents."""
+"""From predictions to grades, and from graded rows to accuracy, statistics and documents."""
 
+from deermem_eval.grades.grade import Grade, UngradableReferenceError
+from deermem_eval.grades.graders import FROZEN_GRADER, GRADERS, grade_answer
 from deermem_eval.grades.grading import (
     accuracy_by_scenario,
     accuracy_by_suite,
@@ -20,11 +22,16 @@ from deermem_eval.grades.statistics import (
 )
 
 __all__ = [
+    "FROZEN_GRADER",
+    "GRADERS",
+    "Grade",
     "Interval",
     "PairedCounts",
+    "UngradableReferenceError",
     "accuracy_by_scenario",
     "accuracy_by_suite",
     "bootstrap_difference",
+    "grade_answer",
     "mcnemar_p",
     "paired_by_suite",
     "paired_counts",
