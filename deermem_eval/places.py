@@ -18,6 +18,12 @@ def shipped_folder(name: str) -> Path:
     return (repository_root() or _PACKAGE / "_shipped") / name
 
 
+def default_cache() -> Path:
+    """Return where fetched texts lie: `data/cache` of the checkout, else `~/.cache/deermem-eval`."""
+    root = repository_root()
+    return root / "data" / "cache" if root else expanded(Path("~/.cache/deermem-eval"))
+
+
 def expanded(path: Path) -> Path:
     """Replace a leading `~`; refuse a user who is not there."""
     try:

@@ -53,9 +53,9 @@ class SmallProtocol:
         text = yaml.safe_dump(document, sort_keys=False) if is_yaml else json.dumps(document)
         path.write_text(text, "utf-8")
 
-    def write_rows(self, rows: list[dict]) -> None:
-        """Write the data set, and pin it."""
-        content = json.dumps(rows, ensure_ascii=False).encode()
+    def write_rows(self, rows: list[dict], *, padding: int = 0) -> None:
+        """Write the data set, with so many blanks behind it, and pin it."""
+        content = json.dumps(rows, ensure_ascii=False).encode() + b" " * padding
         self.dataset.write_bytes(content)
         pin = hashlib.sha256(content).hexdigest()
         self.change(self.config, lambda config: config["dataset"].update(sha256=pin))

@@ -5,14 +5,15 @@ import pytest
 PUBLIC = {
     "deermem_eval.errors": ["DeermemEvalError"],
     "deermem_eval.protocol": [
-        "AnswerPrompt", "Identity", "OfficialManifest", "Protocol", "ProtocolConfig",
-        "SyntheticManifest", "load_protocol", "shipped_protocols",
+        "AnswerPrompt", "FetchedFile", "Identity", "OfficialManifest", "Protocol", "ProtocolConfig",
+        "Source", "SyntheticManifest", "fetch_protocol", "fetched_folder", "is_fetched",
+        "load_protocol", "read_sources", "shipped_protocols", "upstream_identity",
     ],
     "deermem_eval.cases": [
         "SUITE_OF_SOURCE", "SUPPORT_SIGNALS", "Case", "CaseTexts", "Record", "RecordTexts",
         "Signals", "bank_offset", "build_bank", "build_cases", "case_of", "distractor_signals",
         "draw_distractors", "load_cases", "load_records", "read_longmemeval", "read_records",
-        "refuse_other_selection", "select_official_cases",
+        "records_file", "refuse_other_selection", "select_official_cases",
     ],
     "deermem_eval.policies": [
         "EVICTION_POLICY_CONFIDENCE", "EVICTION_POLICY_HYBRID_V1", "OWN_SELECTOR", "Decision",
@@ -26,7 +27,13 @@ PUBLIC = {
         "decision_table", "policy_settings", "protocol_selector", "retention_by_scenario",
         "retention_by_suite", "retention_rows", "with_overall", "write_policy_run",
     ],
+    "deermem_eval.answers": [
+        "AnswerTask", "answer_tasks", "render_messages", "request_fingerprint", "request_payload",
+        "row_id",
+    ],
     "deermem_eval.grades": [
+        "FROZEN_GRADER", "GRADERS", "Check", "Difference", "Grade", "UngradableReferenceError",
+        "Verification", "grade_answer", "verify_run",
         "Interval", "PairedCounts", "accuracy_by_scenario", "accuracy_by_suite",
         "bootstrap_difference", "mcnemar_p", "paired_by_suite", "paired_counts", "read_outcomes",
         "read_published_rows", "read_runs", "resampled_indices", "rows_of_run", "smallest_attainable_p",

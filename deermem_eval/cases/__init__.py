@@ -10,6 +10,7 @@ from deermem_eval.cases.pools import (
     case_of,
     load_cases,
     load_records,
+    records_file,
 )
 from deermem_eval.cases.records import Record, RecordTexts, read_records
 from deermem_eval.cases.scenarios import SUPPORT_SIGNALS, Signals, distractor_signals
@@ -33,6 +34,7 @@ __all__ = [
     "load_records",
     "read_longmemeval",
     "read_records",
+    "records_file",
     "refuse_other_selection",
     "select_official_cases",
 ]

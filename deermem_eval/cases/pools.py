@@ -68,24 +68,40 @@ class Case:
         return SUITE_OF_SOURCE[self.source]
 
 
-def load_records(protocol: Protocol, dataset: Path | None = None) -> tuple[Record, ...]:
-    """Return the records of a protocol: from a data set file, else from its `records.csv`.
+def records_file(protocol: Protocol, dataset: Path | None = None) -> Path:
+    """Return the file that a protocol's records come from.
+
+    That is the data set named, else the one that lies in the protocol's folder, else the
+    `records.csv` there, which has no texts.
 
     Raises
     ------
     DeermemEvalError
-        There is neither; or the file is not the pinned one, or malformed.
+        There is none of them.
     """
-    if dataset is not None:
-        return read_longmemeval(dataset, protocol.config.dataset.sha256)
-    path = protocol.folder / "records.csv"
-    if not path.is_file():
-        raise DeermemEvalError(
-            f"protocol {protocol.folder} has no records.csv, so its pools need the data set "
-            f"{protocol.config.dataset.filename}; name it with --dataset, or bring it with "
-            "`deermem-eval fetch pr4789`"
-        )
-    return read_records(path)
+    filename = protocol.config.dataset.filename
+    candidates = (protocol.folder / filename, protocol.folder / "records.csv")
+    for path in candidates if dataset is None else (dataset,):
+        if path.is_file() or dataset:
+            return path
+    raise DeermemEvalError(
+        f"protocol {protocol.folder} has no {filename} and no records.csv, so its pools need the "
+        "data set; name it with --dataset, or bring it with `deermem-eval fetch pr4789`"
+    )
+
+
+def load_records(protocol: Protocol, dataset: Path | None = None) -> tuple[Record, ...]:
+    """Return the records of a protocol, from its `records_file()`.
+
+    Raises
+    ------
+    DeermemEvalError
+        There is none; or it is not the pinned one, or malformed.
+    """
+    path = records_file(protocol, dataset)
+    if path == protocol.folder / "records.csv":
+        return read_records(path)
+    return read_longmemeval(path, protocol.config.dataset.sha256)
 
 
 def build_cases(protocol: Protocol, records: Sequence[Record]) -> tuple[Case, ...]:

@@ -1,5 +1,6 @@
 """From predictions to grades, and from graded rows to accuracy, statistics and documents."""
 
+from deermem_eval.grades.checks import Check, Difference, Verification
 from deermem_eval.grades.grade import Grade, UngradableReferenceError
 from deermem_eval.grades.graders import FROZEN_GRADER, GRADERS, grade_answer
 from deermem_eval.grades.grading import (
@@ -20,14 +21,18 @@ from deermem_eval.grades.statistics import (
     smallest_attainable_p,
     wilson_interval,
 )
+from deermem_eval.grades.verify import verify_run
 
 __all__ = [
     "FROZEN_GRADER",
     "GRADERS",
+    "Check",
+    "Difference",
     "Grade",
     "Interval",
     "PairedCounts",
     "UngradableReferenceError",
+    "Verification",
     "accuracy_by_scenario",
     "accuracy_by_suite",
     "bootstrap_difference",
@@ -43,5 +48,6 @@ __all__ = [
     "smallest_attainable_p",
     "statistics_document",
     "summary_document",
+    "verify_run",
     "wilson_interval",
 ]

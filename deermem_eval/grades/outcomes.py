@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict
 
+from deermem_eval.answers.run_directory import Count, Fingerprint, Text
 from deermem_eval.cases import SUITE_OF_SOURCE, Case
 from deermem_eval.errors import DeermemEvalError
+from deermem_eval.grades.graded_rows import read_graded_rows
 from deermem_eval.protocol.contract import parse_contract
-from deermem_eval.reading import parse_csv, parse_json_lines, read_bytes
+from deermem_eval.reading import parse_csv, read_bytes
 
 RUN_COLUMNS = (
     "run",
@@ -23,9 +24,6 @@ RUN_COLUMNS = (
     "answer_prompt_sha256",
     "dataset_sha256",
 )
-Text = Annotated[str, StringConstraints(min_length=1)]
-Fingerprint = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Tokens = Annotated[int, Field(ge=0)]
 
 
 class _Outcome(BaseModel):
@@ -40,30 +38,8 @@ class _Outcome(BaseModel):
     rule: Text
     support_retained: bool
     request_fingerprint: Fingerprint
-    prompt_tokens: Tokens
-    completion_tokens: Tokens
-
-
-class _Usage(BaseModel):
-    prompt_tokens: Tokens = 0
-    completion_tokens: Tokens = 0
-
-
-class _PublishedRow(BaseModel):
-    """One line of `qa.rows.jsonl`; only what the tables need."""
-
-    model_config = ConfigDict(strict=True)
-
-    case_id: Text
-    source: Text
-    scenario: Text
-    question_type: Text
-    policy: Text
-    grade_correct: bool
-    grade_rule: Text
-    support_all_retained: bool
-    request_fingerprint: Fingerprint
-    usage: _Usage = _Usage()
+    prompt_tokens: Count
+    completion_tokens: Count
 
 
 def read_outcomes(path: Path, cases: Sequence[Case]) -> pd.DataFrame:
@@ -128,32 +104,24 @@ def read_published_rows(path: Path, run: str) -> pd.DataFrame:
 
     Returns and raises as `read_outcomes()` does.
     """
-    what = "published rows"
-    rows = []
-    for line, values in parse_json_lines(read_bytes(path, what), path, what):
-        row = parse_contract(_PublishedRow, values, path, f"{what} line {line} of")
-        if row.source not in SUITE_OF_SOURCE:
-            raise DeermemEvalError(
-                f"{what} {path}, line {line}: source {row.source!r} is not one of "
-                f"{', '.join(SUITE_OF_SOURCE)}"
-            )
-        rows.append(
-            {
-                "run": run,
-                "case_id": row.case_id,
-                "source": row.source,
-                "suite": SUITE_OF_SOURCE[row.source],
-                "scenario": row.scenario,
-                "question_type": row.question_type,
-                "policy": row.policy,
-                "correct": row.grade_correct,
-                "rule": row.grade_rule,
-                "support_retained": row.support_all_retained,
-                "request_fingerprint": row.request_fingerprint,
-                "prompt_tokens": row.usage.prompt_tokens,
-                "completion_tokens": row.usage.completion_tokens,
-            }
-        )
+    rows = [
+        {
+            "run": run,
+            "case_id": row.case_id,
+            "source": row.source,
+            "suite": SUITE_OF_SOURCE[row.source],
+            "scenario": row.scenario,
+            "question_type": row.question_type,
+            "policy": row.policy,
+            "correct": row.grade_correct,
+            "rule": row.grade_rule,
+            "support_retained": row.support_all_retained,
+            "request_fingerprint": row.request_fingerprint,
+            "prompt_tokens": (row.usage or {}).get("prompt_tokens") or 0,
+            "completion_tokens": (row.usage or {}).get("completion_tokens") or 0,
+        }
+        for _, row in read_graded_rows(path)
+    ]
     return _complete_pairs(rows, path)
 
 

@@ -1,18 +1,27 @@
 """What fixes a run: four files, validated, and the five SHA-256 that name them."""
 
 from deermem_eval.protocol.config import ProtocolConfig
+from deermem_eval.protocol.fetch import FetchedFile, fetch_protocol, fetched_folder, is_fetched
 from deermem_eval.protocol.identity import Identity
 from deermem_eval.protocol.manifests import OfficialManifest, SyntheticManifest
 from deermem_eval.protocol.prompt import AnswerPrompt
 from deermem_eval.protocol.protocol import Protocol, load_protocol, shipped_protocols
+from deermem_eval.protocol.sources import Source, read_sources, upstream_identity
 
 __all__ = [
     "AnswerPrompt",
+    "FetchedFile",
     "Identity",
     "OfficialManifest",
     "Protocol",
     "ProtocolConfig",
+    "Source",
     "SyntheticManifest",
+    "fetch_protocol",
+    "fetched_folder",
+    "is_fetched",
     "load_protocol",
+    "read_sources",
     "shipped_protocols",
+    "upstream_identity",
 ]

@@ -50,6 +50,16 @@ Instant = Annotated[
 ]
 
 
+def _stays_inside(path: str) -> str:
+    if Path(path).is_absolute() or ".." in Path(path).parts or "\\" in path:
+        raise ValueError(f"path {path!r} leaves its folder; name a file in it")
+    return path
+
+
+InnerPath = Annotated[NonEmpty, AfterValidator(_stays_inside)]
+"""A path relative to a folder, which it does not leave."""
+
+
 class Contract(BaseModel):
     """A part of a protocol file: immutable, strictly typed, without unknown keys."""
 
@@ -61,7 +71,7 @@ class Dataset(Contract):
 
     repository: NonEmpty
     revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
-    filename: NonEmpty
+    filename: InnerPath
     sha256: Sha256
 
 
@@ -145,15 +155,8 @@ class Policies(Contract):
 class AnswerPromptPin(Contract):
     """Where the answer prompt lies (relative to the protocol folder), and its SHA-256."""
 
-    path: NonEmpty
+    path: InnerPath
     sha256: Sha256
-
-    @model_validator(mode="after")
-    def _stays_inside(self) -> Self:
-        parts = Path(self.path).parts
-        if Path(self.path).is_absolute() or ".." in parts or "\\" in self.path:
-            raise ValueError(f"path {self.path!r} leaves the protocol folder")
-        return self
 
 
 class Qa(Contract):

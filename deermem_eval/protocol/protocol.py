@@ -59,13 +59,20 @@ class Protocol:
             missing.append("the texts of the synthetic cases")
         return tuple(missing)
 
-    def require_texts(self, purpose: str) -> None:
-        """Raise `DeermemEvalError` unless prompt and synthetic texts are there; `purpose` is named."""
-        if self.missing_texts:
+    def require_texts(self, purpose: str) -> AnswerPrompt:
+        """Return the prompt if it and the synthetic texts are there.
+
+        Raises
+        ------
+        DeermemEvalError
+            They are not; `purpose`, which needs them, is named.
+        """
+        if self.prompt is None or self.missing_texts:
             raise DeermemEvalError(
                 f"{purpose} needs {' and '.join(self.missing_texts)}, which protocol "
                 f"{self.folder} does not carry (facts only); {FETCH_REMEDY}"
             )
+        return self.prompt
 
 
 def load_protocol(source: str | Path) -> Protocol:

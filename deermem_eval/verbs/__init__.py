@@ -3,9 +3,17 @@
 A verb imports what it needs when it runs, so that `deermem-eval --help` stays quick.
 """
 
-from deermem_eval.verbs import notebooks, report, run_policy, validate, validate_contracts
+from deermem_eval.verbs import (
+    fetch,
+    notebooks,
+    report,
+    run_policy,
+    validate,
+    validate_contracts,
+    verify,
+)
 
-VERBS = (validate_contracts, validate, run_policy, notebooks, report)
+VERBS = (validate_contracts, fetch, validate, run_policy, verify, notebooks, report)
 """Modules with `NAME`, `SUMMARY`, `add_options(parser)` and `run(options)` (the exit code)."""
 
 __all__ = ["VERBS"]

@@ -3,11 +3,13 @@
 import argparse
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
 DEFAULT_PROTOCOL = "pr4789"
 SELECTOR_ENVIRONMENT = "DEERMEM_EVAL_SELECTOR"
+CACHE_ENVIRONMENT = "DEERMEM_EVAL_CACHE_DIR"
 
 
 def add_protocol(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +33,18 @@ def add_dataset(parser: argparse.ArgumentParser) -> None:
         "--dataset",
         type=Path,
         metavar="FILE",
-        help="the LongMemEval file that the protocol pins (default: its records.csv)",
+        help="the data set that the protocol pins (default: the one in its folder, else records.csv)",
+    )
+
+
+def add_cache(parser: argparse.ArgumentParser) -> None:
+    """Add `--cache-dir`; see `cache_folder`."""
+    parser.add_argument(
+        "--cache-dir",
+        type=Path,
+        metavar="DIR",
+        help=f"where fetched texts lie (default: data/cache of the checkout, or the environment "
+        f"variable {CACHE_ENVIRONMENT})",
     )
 
 
@@ -91,6 +104,13 @@ def numbers(text: str) -> list[float]:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers") from error
 
 
+def sha256_digits(text: str) -> str:
+    """Read a SHA-256, in capitals or not."""
+    if not re.fullmatch(r"[0-9a-fA-F]{64}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a SHA-256 of 64 hexadecimal digits")
+    return text.lower()
+
+
 def names(text: str) -> list[str]:
     """Read `confidence,hybrid-v1`."""
     return [part.strip() for part in text.split(",")]
@@ -123,6 +143,14 @@ def selector_name(given: str) -> str:
     if name:
         sys.path.insert(0, str(Path.cwd()))  # a user's module lies where she stands
     return name
+
+
+def cache_folder(options: argparse.Namespace) -> Path:
+    """Return the folder of fetched texts: the one given, else the environment's, else ours."""
+    from deermem_eval.places import default_cache
+
+    given = options.cache_dir or os.environ.get(CACHE_ENVIRONMENT)
+    return Path(absolute(given)) if given else default_cache()
 
 
 def absolute(path: str | Path | None) -> str:

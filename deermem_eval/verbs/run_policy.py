@@ -56,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Decide, write the run if a folder is named, and print the retention."""
-    from deermem_eval.cases import load_cases
+    from deermem_eval.cases import load_cases, records_file
     from deermem_eval.files import refuse_occupied
     from deermem_eval.protocol import load_protocol
     from deermem_eval.selection import (
@@ -83,8 +83,8 @@ def run(options: argparse.Namespace) -> int:
     cases = load_cases(protocol, options.dataset)
     decisions = decide(cases, settings, capacities, now=config.evaluation_time, selector=selector)
     if output_dir:
-        records_file = options.dataset or protocol.folder / "records.csv"
-        made = PolicyRun(protocol, settings, capacities, selector, decisions, records_file)
+        source = records_file(protocol, options.dataset)
+        made = PolicyRun(protocol, settings, capacities, selector, decisions, source)
         write_policy_run(made, output_dir, created_at=datetime.now(UTC))
         say(f"{len(decisions)} decisions written to {output_dir}")
     if options.json:

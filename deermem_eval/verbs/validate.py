@@ -39,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
     protocol = load_protocol(protocol_name(options))
     protocol_selector(protocol.config, selector_name(options.selector))
     records = load_records(protocol, options.dataset)
-    if options.dataset:
+    has_texts = any(record.texts for record in records)
+    if has_texts:
         selected = select_official_cases(records, protocol.official)
         refuse_other_selection(selected, protocol.official)
     bank = build_bank(records, protocol.config.pool)
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
                 "records": len(records),
                 "bank": len(bank),
                 "cases": len(cases),
-                "selection_recomputed": bool(options.dataset),
+                "selection_recomputed": has_texts,
             }
         )
         return 0
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         f"{len(records)} records, {len(bank)} distractors in the bank, {len(cases)} cases with "
         f"pools of {protocol.config.pool.size}: valid"
     )
-    if options.dataset:
+    if has_texts:
         print("selection rule recomputed: the same official cases, id by id")
     else:
         print("selection rule not recomputed: it reads answers; name the data set with --dataset")

@@ -55,7 +55,12 @@ FROZEN = [
     ("Insufficient!", "x", False, "insufficient"),
     ("5", "25", False, "numeric-conflict"),
     ("8 or 9", "One week. Answers ranging from 7 days to 10 days pass.", True, "numeric-range"),
-    ("8 or 11", "One week. Answers ranging from 7 days to 10 days pass.", False, "numeric-conflict"),
+    (
+        "8 or 11",
+        "One week. Answers ranging from 7 days to 10 days pass.",
+        False,
+        "numeric-conflict",
+    ),
     ("my old green bicycle", "green bicycle of mine, old", True, "overlap"),
     ("a b c", "b d", False, "overlap-reject"),
     ("not red", "red", True, "substring"),
@@ -198,4 +203,6 @@ def test_the_reference_itself_is_right(version, expected):
 @pytest.mark.parametrize("version", GRADERS)
 @pytest.mark.parametrize("piece", ["9", "(", "no ", "a, ", "1,", "x or ", "twenty ", "百"])
 def test_a_very_long_answer_is_graded(version, piece):
-    assert not grade_answer(piece * 20_000, "ranging from 3 days to 9 days", version=version).correct
+    assert not grade_answer(
+        piece * 20_000, "ranging from 3 days to 9 days", version=version
+    ).correct

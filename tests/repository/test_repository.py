@@ -16,7 +16,7 @@ from deermem_eval.report.table_files import read_table
 from deermem_eval.verbs import VERBS
 
 GROUND = {"errors", "files", "reading", "places", "weights"}
-STREET = ["protocol", "cases", "policies", "selection", "grades", "report"]
+STREET = ["protocol", "cases", "policies", "selection", "answers", "grades", "report"]
 CONDA_NAMES = {"huggingface-hub": "huggingface_hub", "matplotlib": "matplotlib-base"}
 
 

@@ -1,0 +1,126 @@
+"""Messages: the request that asks a model about one case and what a policy kept of it.
+
+Every byte of a request is fixed by the protocol. Its fingerprint names it: two runs asked the same
+thing only where their fingerprints agree.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deermem_eval.cases import Case
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.files import sha256_hex
+from deermem_eval.protocol import AnswerPrompt, Protocol
+from deermem_eval.protocol.config import Qa
+from deermem_eval.protocol.prompt import PLACEHOLDERS
+from deermem_eval.selection import CaseDecision
+
+_PLACEHOLDER = re.compile("|".join(map(re.escape, PLACEHOLDERS)))
+
+
+@dataclass(frozen=True)
+class AnswerTask:
+    """One request: a case, what a policy kept of it, and the payload to send.
+
+    Attributes
+    ----------
+    decision : CaseDecision
+    payload : dict
+        As it is sent: `model`, `temperature`, `max_tokens`, `stream`, `messages`.
+    fingerprint : str
+        SHA-256 of the payload; see `request_fingerprint`.
+    """
+
+    decision: CaseDecision
+    payload: dict[str, Any]
+    fingerprint: str
+
+    @property
+    def row_id(self) -> str:
+        """Name of the row that the answer goes to."""
+        return row_id(self.decision)
+
+
+def row_id(decision: CaseDecision) -> str:
+    """Return the published name of a decision's row: `{case_id}__{policy}`."""
+    return f"{decision.case.case_id}__{decision.policy}"
+
+
+def answer_tasks(protocol: Protocol, decisions: Iterable[CaseDecision]) -> tuple[AnswerTask, ...]:
+    """Return the request of every decision, in the order given.
+
+    Raises
+    ------
+    DeermemEvalError
+        Protocol or cases carry no texts.
+    """
+    prompt = protocol.require_texts("a request")
+    tasks = []
+    for decision in decisions:
+        messages = render_messages(prompt, decision.case, decision.kept_fact_ids)
+        payload = request_payload(protocol.config.qa, messages)
+        tasks.append(AnswerTask(decision, payload, request_fingerprint(payload)))
+    return tuple(tasks)
+
+
+def render_messages(
+    prompt: AnswerPrompt, case: Case, kept_fact_ids: Sequence[str]
+) -> list[dict[str, str]]:
+    """Render the system and the user message.
+
+    The kept facts stand in the order of their ids, each as a line `[id]` and its content, with a
+    blank line between two. The line `CURRENT DATE` is there only where the case has a date. The
+    placeholders are filled in one pass: a memory or question that contains one stays as it is.
+
+    Parameters
+    ----------
+    prompt : AnswerPrompt
+    case : Case
+        With texts.
+    kept_fact_ids : sequence of str
+        In any order; ids of the case's facts.
+
+    Raises
+    ------
+    DeermemEvalError
+        The case carries no texts.
+    """
+    contents = {fact["id"]: fact.get("content") for fact in case.facts}
+    if case.texts is None or None in contents.values():
+        raise DeermemEvalError(
+            f"case {case.case_id} carries no texts, and a request needs them; name the data set "
+            "with --dataset, or bring it with `deermem-eval fetch pr4789`"
+        )
+    date = case.texts.question_date
+    values = dict(
+        zip(
+            PLACEHOLDERS,
+            (
+                f"CURRENT DATE: {date}\n" if date else "",
+                "\n\n".join(f"[{id_}]\n{contents[id_]}" for id_ in sorted(kept_fact_ids)),
+                case.texts.question,
+            ),
+            strict=True,
+        )
+    )
+    user = _PLACEHOLDER.sub(lambda match: values[match[0]], prompt.user)
+    return [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]
+
+
+def request_payload(qa: Qa, messages: list[dict[str, str]]) -> dict[str, Any]:
+    """Return what is sent to the model, with the temperature as a float (`0.0`)."""
+    return {
+        "model": qa.model,
+        "temperature": float(qa.temperature),
+        "max_tokens": qa.max_tokens,
+        "stream": qa.stream,
+        "messages": messages,
+    }
+
+
+def request_fingerprint(payload: dict[str, Any]) -> str:
+    """Return the SHA-256 of a payload's JSON: keys sorted, non-ASCII kept (PR #4810)."""
+    return sha256_hex(json.dumps(payload, ensure_ascii=False, sort_keys=True).encode())

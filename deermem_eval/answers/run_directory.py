@@ -1,0 +1,95 @@
+"""A run directory: its marker `qa_run.json`, and its answers, one file a row.
+
+The format is that of deer-flow PR #4810. What is read here is only well-formed; whether it is true is
+for `deermem_eval.grades.verify` to say.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.protocol.contract import parse_contract
+from deermem_eval.reading import CONTRACT_BYTES_LIMIT, parse_json, read_bytes
+
+MARKER = "qa_run.json"
+RESPONSES = "responses"
+ROW_BYTES_LIMIT = 50_000_000
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+Fingerprint = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0)]
+
+
+class RunMarker(BaseModel):
+    """What a run says it was made from; keys that we do not know are passed over."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    schema_version: int
+    protocol_id: Text
+    artifacts: dict[str, str]
+    dataset: dict[str, Any]
+    qa: dict[str, Any]
+
+
+class AnswerRow(BaseModel):
+    """One answer and what it answers; keys that we do not know are passed over."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    schema_version: int
+    row_id: Text
+    case_id: Text
+    source: Text
+    scenario: Text
+    policy: Text
+    capacity: int
+    kept_fact_ids: tuple[str, ...]
+    prediction: str
+    attempts: int | None
+    request_fingerprint: Fingerprint
+    response_model: str | None
+    usage: dict[str, Count | None] | None
+
+
+def read_marker(folder: Path) -> RunMarker:
+    """Read the `qa_run.json` of a folder.
+
+    Raises
+    ------
+    DeermemEvalError
+        It is missing or malformed.
+    """
+    path, what = folder / MARKER, "run marker"
+    content = read_bytes(path, what, limit=CONTRACT_BYTES_LIMIT)
+    return parse_contract(RunMarker, parse_json(content, path, what), path, what)
+
+
+def read_answers(folder: Path) -> Mapping[str, AnswerRow]:
+    """Read the answers of a run directory.
+
+    Returns
+    -------
+    mapping of str to AnswerRow
+        By the name of the file, without its ending.
+
+    Raises
+    ------
+    DeermemEvalError
+        There is none, or one is malformed; the message names the file.
+    """
+    paths = sorted((folder / RESPONSES).glob("*.json"))
+    if not paths:
+        raise DeermemEvalError(
+            f"{folder} holds neither qa.rows.jsonl nor answers in {RESPONSES}/; name a run "
+            "directory, or a folder of published rows"
+        )
+    rows = {}
+    for path in paths:
+        content = read_bytes(path, "answer", limit=ROW_BYTES_LIMIT)
+        document = parse_json(content, path, "answer")
+        rows[path.stem] = parse_contract(AnswerRow, document, path, "answer")
+    return rows

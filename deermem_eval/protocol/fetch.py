@@ -1,0 +1,151 @@
+"""Fetch: the texts behind a protocol of facts, each file checked before it is kept.
+
+Promises: a file under its final name is always the pinned one, whole; what is there already is neither
+asked for nor written again; an interrupted fetch goes on with the file that it had not finished.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.files import sha256_hex, write_file
+from deermem_eval.protocol.download import NotThereError, download, download_dataset
+from deermem_eval.protocol.protocol import Protocol
+from deermem_eval.protocol.sources import Source, read_sources
+from deermem_eval.reading import read_bytes
+
+UPSTREAM_URL = "https://raw.githubusercontent.com/bytedance/deer-flow"
+UPSTREAM_VARIABLE = "DEERMEM_EVAL_UPSTREAM_URL"
+UPSTREAM_REVISIONS = ("v2.1.0", "main")
+UPSTREAM_FOLDER = "backend/scripts/benchmark/deermem_eviction"
+UPSTREAM_BYTES_LIMIT = 5_000_000
+
+
+@dataclass(frozen=True)
+class FetchedFile:
+    """A file that is there now, and where it came from (in words)."""
+
+    path: Path
+    origin: str
+
+
+def fetch_protocol(
+    protocol: Protocol,
+    cache_dir: Path,
+    *,
+    dataset: Path | None = None,
+    upstream: Path | None = None,
+    upstream_url: str = UPSTREAM_URL,
+    say: Callable[[str], None] = lambda message: None,
+) -> Iterator[FetchedFile]:
+    """Bring the upstream files and the data set of a protocol into `cache_dir/<name>`.
+
+    The folder is then a complete protocol: `load_protocol()` takes it.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        One with a `sources.csv`.
+    cache_dir : Path
+    dataset : Path, optional
+        A local copy of the data set, instead of the Hugging Face Hub.
+    upstream : Path, optional
+        A local copy of deer-flow's `deermem_eviction/`, instead of its repository.
+    upstream_url : str
+        What stands before `/{revision}/backend/...` in the addresses of that repository's files.
+    say : callable
+        Is told what is about to happen, where it can take long.
+
+    Yields
+    ------
+    FetchedFile
+        As soon as each is there.
+
+    Raises
+    ------
+    DeermemEvalError
+        A file cannot be had or stored, or is not the pinned one; those before it are kept.
+    """
+    sources = read_sources(protocol)
+    if not sources:
+        raise DeermemEvalError(
+            f"protocol {protocol.name} is complete as it is; there is nothing to fetch"
+        )
+    folder = fetched_folder(protocol, cache_dir)
+    for source in sources:
+        path = folder / source.path
+        if not _is_there(path, source.sha256):
+            content, origin = _upstream_file(source, upstream, upstream_url)
+            write_file(path, content)
+            yield FetchedFile(path, origin)
+        else:
+            yield FetchedFile(path, "there already")
+    pinned = protocol.config.dataset
+    path = folder / pinned.filename
+    if _is_there(path, pinned.sha256):
+        yield FetchedFile(path, "there already")
+        return
+    if dataset is not None:
+        content, origin = read_bytes(dataset, "data set"), f"copied from {dataset}"
+    else:
+        say(
+            f"asking the Hugging Face Hub for {pinned.filename}; without a network this takes a while"
+        )
+        content = download_dataset(pinned, cache_dir)
+        origin = "from the Hugging Face Hub"
+    _refuse_other_hash(content, pinned.sha256, origin, "name the pinned data set with --dataset")
+    write_file(path, content)
+    yield FetchedFile(path, origin)
+
+
+def fetched_folder(protocol: Protocol, cache_dir: Path) -> Path:
+    """Return the folder that the texts of a protocol are fetched into."""
+    return cache_dir / protocol.name
+
+
+def is_fetched(protocol: Protocol, cache_dir: Path) -> bool:
+    """Whether everything that a protocol lacks is there; hashes are checked when it is loaded."""
+    folder = fetched_folder(protocol, cache_dir)
+    names = [source.path for source in read_sources(protocol)]
+    return bool(names) and all(
+        (folder / name).is_file() for name in (*names, protocol.config.dataset.filename)
+    )
+
+
+def _is_there(path: Path, sha256: str) -> bool:
+    return path.is_file() and sha256_hex(read_bytes(path, "fetched file")) == sha256
+
+
+def _upstream_file(source: Source, upstream: Path | None, upstream_url: str) -> tuple[bytes, str]:
+    remedy = f"set {UPSTREAM_VARIABLE} to a mirror, or name a local copy with --upstream"
+    if upstream is not None:
+        path = upstream / source.path
+        content = read_bytes(path, "upstream file", limit=UPSTREAM_BYTES_LIMIT)
+        origin = f"copied from {path}"
+        _refuse_other_hash(content, source.sha256, origin, "name a copy of v2.1.0 with --upstream")
+        return content, origin
+    problem: DeermemEvalError | None = None
+    for revision in UPSTREAM_REVISIONS:
+        url = f"{upstream_url.rstrip('/')}/{revision}/{UPSTREAM_FOLDER}/{source.path}"
+        try:
+            content = download(url, limit=UPSTREAM_BYTES_LIMIT, remedy=remedy)
+            _refuse_other_hash(content, source.sha256, f"from {url}", remedy)
+        except (NotThereError, WrongHashError) as error:  # the other revision may have it
+            problem = problem or error
+        else:
+            return content, f"from {url}"
+    raise DeermemEvalError(f"{problem} (nor is it at {UPSTREAM_REVISIONS[-1]})") from problem
+
+
+class WrongHashError(DeermemEvalError):
+    """What was brought is not what is pinned."""
+
+
+def _refuse_other_hash(content: bytes, sha256: str, origin: str, remedy: str) -> None:
+    actual = sha256_hex(content)
+    if actual != sha256:
+        raise WrongHashError(
+            f"{origin} comes a file with SHA-256 {actual}, and {sha256} is pinned; nothing was "
+            f"kept; {remedy}"
+        )

@@ -1,0 +1,131 @@
+"""`deermem-eval verify`: what of a run holds, recomputed from its protocol."""
+
+import argparse
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deermem_eval.verbs.options import (
+    add_cache,
+    add_json,
+    add_protocol,
+    cache_folder,
+    print_json,
+    protocol_name,
+    say,
+    sha256_digits,
+)
+
+if TYPE_CHECKING:
+    from deermem_eval.grades import Difference
+
+NAME = "verify"
+SUMMARY = "recompute a run: hashes, requests, kept facts, grades, statistics"
+SHOWN = 3
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the verb's options."""
+    parser.add_argument(
+        "run_folder",
+        type=Path,
+        metavar="RUN",
+        help="a run directory, or a folder of published rows (qa.rows.jsonl and qa_run.json)",
+    )
+    add_protocol(parser)
+    parser.add_argument(
+        "--upstream",
+        type=Path,
+        metavar="DIR",
+        help="a local copy of deer-flow's deermem_eviction/, as the protocol (default: what "
+        "`fetch` has brought, if it is there)",
+    )
+    parser.add_argument(
+        "--dataset",
+        type=Path,
+        metavar="FILE",
+        help="the data set; another than the pinned one is used, and counts as a difference",
+    )
+    add_cache(parser)
+    parser.add_argument(
+        "--expect-digest",
+        type=sha256_digits,
+        metavar="SHA256",
+        help="what qa.rows.jsonl must hash to",
+    )
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verify, and print what holds, and the first rows of what does not."""
+    from dataclasses import replace
+
+    from deermem_eval.cases import load_records, read_longmemeval
+    from deermem_eval.errors import DeermemEvalError
+    from deermem_eval.files import sha256_hex
+    from deermem_eval.grades import verify_run
+    from deermem_eval.protocol import (
+        fetched_folder,
+        is_fetched,
+        load_protocol,
+        upstream_identity,
+    )
+    from deermem_eval.reading import read_bytes
+    from deermem_eval.report import text_table
+
+    if not options.run_folder.is_dir():
+        raise DeermemEvalError(
+            f"{options.run_folder} is no folder; name the one that holds qa_run.json"
+        )
+    if options.upstream and options.protocol:
+        raise DeermemEvalError("--upstream and --protocol both name a protocol; give one of them")
+    protocol = load_protocol(options.upstream or protocol_name(options))
+    if is_fetched(protocol, cache_folder(options)):
+        protocol = load_protocol(fetched_folder(protocol, cache_folder(options)))
+    identity = upstream_identity(protocol)
+    if options.dataset:
+        sha256 = sha256_hex(read_bytes(options.dataset, "data set"))
+        identity = replace(identity, dataset_sha256=sha256)
+        records = read_longmemeval(options.dataset, sha256)
+    else:
+        records = load_records(protocol)
+    verification = verify_run(
+        options.run_folder, protocol, records, identity, expect_digest=options.expect_digest or ""
+    )
+    if options.json:
+        print_json(verification.as_dict())
+    else:
+        print(text_table(verification.table()))
+        for check in verification.checks:
+            if check.not_checked:
+                print(f"{check.name} is not checked: {check.not_checked}")
+            for difference in check.differences[:SHOWN]:
+                print(f"{check.name}, {_sentence(difference)}")
+            if len(check.differences) > SHOWN:
+                print(f"{check.name}: {len(check.differences) - SHOWN} more like it")
+        if verification.rows_sha256:
+            print(f"SHA-256 of qa.rows.jsonl: {verification.rows_sha256}")
+    unchecked = [check.name for check in verification.checks if check.not_checked]
+    if not verification.holds:
+        say("it does not hold")
+        return 1
+    say("everything holds" if not unchecked else f"holds, but not checked: {', '.join(unchecked)}")
+    return 0
+
+
+def _sentence(difference: "Difference") -> str:
+    expected, found = difference.expected, difference.found
+    if isinstance(expected, tuple) and isinstance(found, tuple):  # from where they part
+        same = sum(
+            1
+            for _ in takewhile(lambda pair: pair[0] == pair[1], zip(expected, found, strict=False))
+        )
+        expected, found = (
+            " ".join(("…",) * bool(same) + ids[same:]) or "nothing" for ids in (expected, found)
+        )
+    return f"{difference.where}: expected {_short(expected)}, found {_short(found)}"
+
+
+def _short(value: object, length: int = 80) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= length else f"{text[: length - 1]}…"
