@@ -1,5 +1,6 @@
 """What the tests share: the historical protocol, a small protocol with texts, the reference data."""
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.small_protocol import write_small_protocol
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
+WHOLE_FILE = "821a2034d219ab45846873dd14c14f12cfe7776e73527a483f9dac095d38620c"
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -51,3 +53,16 @@ def historical_cases(historical):
 def small(tmp_path):
     """A complete protocol with texts and a data set, in a folder that the test may change."""
     return write_small_protocol(tmp_path / "small")
+
+
+@pytest.fixture(scope="session")
+def subset(reference, tmp_path_factory):
+    """The published protocol with the evidence subset's hash for the file's, and the subset."""
+    dataset = reference / "longmemeval" / "evidence_subset.json"
+    pin = hashlib.sha256(dataset.read_bytes()).hexdigest()
+    folder = tmp_path_factory.mktemp("protocol") / "subset"
+    for path in (reference / "protocol").rglob("*.*"):
+        target = folder / path.relative_to(reference / "protocol")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(path.read_text("utf-8").replace(WHOLE_FILE, pin))
+    return load_protocol(folder), dataset

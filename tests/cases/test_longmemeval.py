@@ -93,5 +93,24 @@ def test_a_data_set_must_be_a_list(small):
 
 
 def test_without_records_and_without_data_set_the_remedy_is_named(small):
+    small.dataset.unlink()
     with pytest.raises(DeermemEvalError, match="name it with --dataset, or bring it with"):
         load_cases(load_protocol(small.folder))
+
+
+def test_the_data_set_in_the_protocols_folder_serves_without_being_named(small, tmp_path):
+    protocol = load_protocol(small.folder)
+    expected = load_cases(protocol, small.dataset)
+    assert load_cases(protocol) == expected
+    (small.folder / "records.csv").write_text("not read")
+    assert load_cases(protocol) == expected
+    small.dataset.write_text("[]")
+    with pytest.raises(DeermemEvalError, match="but the protocol pins"):
+        load_cases(protocol)
+
+
+@pytest.mark.parametrize("name", ["../dataset.json", "/etc/passwd"])
+def test_a_data_set_outside_the_protocols_folder_is_refused(small, name):
+    small.change(small.config, lambda config: config["dataset"].update(filename=name))
+    with pytest.raises(DeermemEvalError, match="dataset.filename: path .* leaves its folder"):
+        load_protocol(small.folder)

@@ -172,9 +172,9 @@ def test_categories_follow_the_question_type(historical, historical_cases):
             assert fact["category"] == ("preference" if is_preference else "context")
 
 
-def test_texts_change_nothing_but_the_content(reference, historical, historical_cases, tmp_path):
+def test_texts_change_nothing_but_the_content(subset, historical, historical_cases):
     """The pools from facts are those from rows, content aside."""
-    protocol, dataset = subset_protocol(reference, tmp_path)
+    protocol, dataset = subset
     with_texts = load_cases(protocol, dataset)
     for case, facts_only in zip(with_texts, historical_cases, strict=True):
         stripped = [{k: v for k, v in f.items() if k != "content"} for f in case.facts]
@@ -182,20 +182,6 @@ def test_texts_change_nothing_but_the_content(reference, historical, historical_
         assert case.usage == facts_only.usage
         assert case.distractor_sources == facts_only.distractor_sources
         assert all(fact["content"] for fact in case.facts)
-
-
-def subset_protocol(reference, folder):
-    """The published protocol with the evidence subset's own hash in the place of the file's."""
-    dataset = reference / "longmemeval" / "evidence_subset.json"
-    pin = hashlib.sha256(dataset.read_bytes()).hexdigest()
-    for path in (reference / "protocol").rglob("*.*"):
-        target = folder / "subset" / path.relative_to(reference / "protocol")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        content = path.read_text("utf-8")
-        target.write_text(
-            content.replace("821a2034d219ab45846873dd14c14f12cfe7776e73527a483f9dac095d38620c", pin)
-        )
-    return load_protocol(folder / "subset"), dataset
 
 
 def test_the_subset_is_refused_where_the_whole_file_is_pinned(reference, historical):

@@ -10,7 +10,6 @@ import pytest
 
 from deermem_eval import __version__
 from deermem_eval.cli import main
-from tests.cases.test_pools import subset_protocol
 
 
 @pytest.fixture
@@ -89,8 +88,8 @@ def test_validate_recomputes_the_selection_only_from_texts(run, small):
     assert json.loads(out)["selection_recomputed"] is True
 
 
-def test_published_protocol_and_evidence_subset(run, reference, tmp_path):
-    protocol, dataset = subset_protocol(reference, tmp_path)
+def test_published_protocol_and_evidence_subset(run, reference, subset):
+    protocol, dataset = subset
     code, out, _ = run("run-policy", "--protocol", protocol.folder, "--dataset", dataset, "--json")
     assert code == 0
     facts_only = run("run-policy", "--json")[1]
@@ -249,8 +248,8 @@ def test_other_parameters_leave_the_committed_results_alone(run, root):
     assert state() == before
 
 
-def test_the_published_files_alone_give_notebooks_and_page(run, reference, tmp_path):
-    protocol, dataset = subset_protocol(reference, tmp_path)
+def test_the_published_files_alone_give_notebooks_and_page(run, subset, tmp_path):
+    protocol, dataset = subset
     output = tmp_path / "out"
     code, _, err = run(
         "notebooks", "--protocol", protocol.folder, "--dataset", dataset, "--output-dir", output

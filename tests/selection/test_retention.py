@@ -14,7 +14,6 @@ from deermem_eval.selection import (
     retention_by_suite,
     with_overall,
 )
-from tests.cases.test_pools import subset_protocol
 
 
 def decisions_of(protocol, cases, capacities, **settings):
@@ -87,8 +86,8 @@ def test_all_90_published_kept_sets_come_out_of_the_facts(reference, historical,
     assert kept == published_kept(reference)
 
 
-def test_all_90_published_kept_sets_come_out_of_the_texts(reference, tmp_path):
-    protocol, dataset = subset_protocol(reference, tmp_path)
+def test_all_90_published_kept_sets_come_out_of_the_texts(reference, subset):
+    protocol, dataset = subset
     decisions = decisions_of(protocol, load_cases(protocol, dataset), [7])
     kept = {(d.case.case_id, d.policy): d.kept_fact_ids for d in decisions}
     assert len(kept) == 90
