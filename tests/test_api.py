@@ -33,14 +33,16 @@ PUBLIC = {
     ],
     "deermem_eval.grades": [
         "FROZEN_GRADER", "GRADERS", "Check", "Difference", "Grade", "UngradableReferenceError",
-        "Verification", "grade_answer", "verify_run",
+        "GradedStudy", "STAGES", "Verification", "changed_rows", "discordant_cases", "grade_answer",
+        "gradings_by_suite", "load_graded_study", "read_disputed", "read_regrades", "regrade",
+        "stages_by_scenario", "verify_run", "with_grading",
         "Interval", "PairedCounts", "accuracy_by_scenario", "accuracy_by_suite",
         "bootstrap_difference", "mcnemar_p", "paired_by_suite", "paired_counts", "read_outcomes",
         "read_published_rows", "read_runs", "resampled_indices", "rows_of_run", "smallest_attainable_p",
         "statistics_document", "summary_document", "wilson_interval",
     ],
     "deermem_eval.report": [
-        "NotebookOutcome", "NotebookTask", "SavedFigure", "StudyFolders", "bank_table", "case_table",
+        "NotebookOutcome", "NotebookTask", "SavedFigure", "StudyFolders", "answer_stages", "bank_table", "case_table",
         "figure_title", "markdown_table", "optional_path", "p_overview", "plan_notebooks", "pool_anatomy",
         "pool_table", "qa_accuracy", "qa_overview", "results_folder", "retention_by_capacity",
         "retention_overview", "run_notebooks", "save_figure", "save_table", "scenario_table",

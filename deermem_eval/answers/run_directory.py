@@ -30,6 +30,8 @@ class RunMarker(BaseModel):
 
     schema_version: int
     protocol_id: Text
+    created_at: str = ""
+    git: dict[str, Any] = Field(default_factory=dict)
     artifacts: dict[str, str]
     dataset: dict[str, Any]
     qa: dict[str, Any]

@@ -1,13 +1,9 @@
 """Tables, figures, the notebook batch and the page."""
 
+from deermem_eval.report.answer_figures import answer_stages, qa_accuracy
 from deermem_eval.report.batch import run_notebooks
 from deermem_eval.report.execution import NotebookOutcome
-from deermem_eval.report.figures import (
-    figure_title,
-    pool_anatomy,
-    qa_accuracy,
-    retention_by_capacity,
-)
+from deermem_eval.report.figures import pool_anatomy, retention_by_capacity
 from deermem_eval.report.folders import StudyFolders, results_folder, study_folders
 from deermem_eval.report.notebooks import NotebookTask, plan_notebooks, shipped_notebooks
 from deermem_eval.report.overviews import (
@@ -19,7 +15,7 @@ from deermem_eval.report.overviews import (
 )
 from deermem_eval.report.page import write_page, write_report
 from deermem_eval.report.parameters import optional_path
-from deermem_eval.report.style import SavedFigure, save_figure
+from deermem_eval.report.style import SavedFigure, figure_title, save_figure
 from deermem_eval.report.table_files import save_table
 from deermem_eval.report.tables import bank_table, case_table, pool_table, scenario_table
 
@@ -28,6 +24,7 @@ __all__ = [
     "NotebookTask",
     "SavedFigure",
     "StudyFolders",
+    "answer_stages",
     "bank_table",
     "case_table",
     "figure_title",

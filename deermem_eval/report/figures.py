@@ -1,7 +1,4 @@
-"""Figures: each draws the table that it is given, computes nothing, and says its message on top."""
-
-import textwrap
-from typing import Any
+"""Figures of pools and retention: each draws its table, computes nothing, and says its message on top."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,6 +14,7 @@ from deermem_eval.report.style import (
     POLICY_COLOURS,
     POLICY_MARKERS,
     house_style,
+    set_title,
 )
 
 COMPONENT_LABELS = {
@@ -24,8 +22,6 @@ COMPONENT_LABELS = {
     "confirmationFreshness": "confirmation freshness",
     "accessHeat": "access heat",
 }
-TITLE_CHARS = 52
-COUNT_COLUMNS = (16, 48)  # right of the axis, in points
 
 
 def pool_anatomy(pool: pd.DataFrame) -> Figure:
@@ -59,7 +55,7 @@ def pool_anatomy(pool: pd.DataFrame) -> Figure:
             frameon=False,
             handlelength=1.2,
         )
-        _title(figure, f"Case {pool['case_id'].iloc[0]}, {_fates(pool)}")
+        set_title(figure, f"Case {pool['case_id'].iloc[0]}, {_fates(pool)}")
     return figure
 
 
@@ -101,47 +97,8 @@ def retention_by_capacity(
                 for name in overall["policy"].unique()
             ]
             figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
-        _title(figure, _retention_message(overall, capacity))
+        set_title(figure, _retention_message(overall, capacity))
     return figure
-
-
-def qa_accuracy(accuracy: pd.DataFrame, by_suite: pd.DataFrame, *, alpha: float) -> Figure:
-    """Draw one run's accuracy by scenario with Wilson intervals, retention beside it.
-
-    Parameters
-    ----------
-    accuracy, by_suite : DataFrame
-        As `accuracy_by_scenario()` and `accuracy_by_suite()` return them, of one run.
-    alpha : float
-        The alpha of the table's intervals, for the label.
-    """
-    scenarios = list(accuracy["scenario"].unique())
-    policies = list(accuracy["policy"].unique())
-    with house_style():
-        figure = Figure(figsize=(COLUMN_INCHES, 0.9 + 0.44 * len(scenarios)))
-        axis = figure.subplots()
-        for place, scenario in enumerate(scenarios):
-            for shift, policy in zip((-0.17, 0.17), policies, strict=False):
-                row = accuracy[
-                    (accuracy["scenario"] == scenario) & (accuracy["policy"] == policy)
-                ].iloc[0]
-                _draw_accuracy(axis, place + shift, row, labelled=place == 0)
-        axis.set_yticks(range(len(scenarios)), [name.replace("_", "\n") for name in scenarios])
-        axis.set_ylim(len(scenarios) - 0.5, -0.62)
-        axis.set_xlim(-0.03, 1.03)
-        axis.set_xlabel(
-            f"share of cases; ● ■ correct answers with {1 - alpha:.0%} Wilson interval,\n"
-            "❘ support facts retained"
-        )
-        for x, head in zip(COUNT_COLUMNS, ("correct", "retained"), strict=True):
-            _beside(axis, x, -0.55, head, fontweight="bold")
-        _title(figure, _accuracy_message(by_suite[by_suite["suite"] == "overall"]))
-    return figure
-
-
-def figure_title(figure: Figure) -> str:
-    """Return a figure's message on one line, for an alternative text."""
-    return " ".join(figure.get_suptitle().split())
 
 
 def _draw_pool(axis: Axes, pool: pd.DataFrame) -> None:
@@ -235,50 +192,6 @@ def _label_lines(axis: Axes, table: pd.DataFrame) -> None:
         )
 
 
-def _draw_accuracy(axis: Axes, y: float, row: pd.Series, *, labelled: bool) -> None:
-    colour = POLICY_COLOURS[row["policy"]]
-    marker = POLICY_MARKERS[row["policy"]]
-    axis.plot([row["lower"], row["upper"]], [y, y], color=colour, linewidth=1.4)
-    axis.plot(row["accuracy"], y, marker=marker, color=colour, markersize=4.5, clip_on=False)
-    axis.plot(
-        row["retained"] / row["cases"],
-        y,
-        marker="|",
-        color="black",
-        markersize=7,
-        markeredgewidth=1.1,
-        clip_on=False,
-    )
-    for x, count in zip(COUNT_COLUMNS, (row["correct"], row["retained"]), strict=True):
-        _beside(axis, x, y, f"{count}/{row['cases']}", color=colour)
-    if labelled:
-        is_right = row["upper"] < 0.7
-        axis.text(
-            row["upper"] + 0.02 if is_right else row["lower"] - 0.02,
-            y,
-            row["policy"],
-            va="center",
-            ha="left" if is_right else "right",
-            color=colour,
-            fontweight="bold",
-        )
-
-
-def _beside(axis: Axes, points: float, y: float, text: str, **style: Any) -> None:
-    """Write right of an axis, so many points away, at a height in its data."""
-    axis.annotate(
-        text,
-        (1, y),
-        xycoords=("axes fraction", "data"),
-        xytext=(points, 0),
-        textcoords="offset points",
-        ha="center",
-        va="center",
-        annotation_clip=False,
-        **style,
-    )
-
-
 def _fate(support: pd.Series) -> str:
     if support["by_reserve"]:
         return "kept by the reserve"
@@ -296,19 +209,3 @@ def _retention_message(overall: pd.DataFrame, capacity: int) -> str:
     rows = overall[overall["capacity"] == capacity].to_dict("records")
     counts = " and ".join(f"{row['policy']} retains {row['retained']}" for row in rows)
     return f"Overall at capacity {capacity}, {counts} of {rows[0]['cases']} support facts"
-
-
-def _accuracy_message(overall: pd.DataFrame) -> str:
-    rows = overall.to_dict("records")
-    counts = " and ".join(f"{row['policy']} gives {row['correct']}" for row in rows)
-    return f"{rows[0]['run']}: overall, {counts} correct answers of {rows[0]['cases']}"
-
-
-def _title(figure: Figure, message: str) -> None:
-    figure.suptitle(
-        textwrap.fill(message, TITLE_CHARS),
-        x=0.01,
-        ha="left",
-        fontsize=7.5,
-        fontweight="bold",
-    )

@@ -74,7 +74,12 @@ def plan_notebooks(
             if name in given
         }
         every = {name: parameter.default for name, parameter in of_one.items()} | values
-        if not names and "run" in every and not has_outcomes(every["protocol"]):
+        if (
+            not names
+            and "run" in every
+            and "run" not in given
+            and not has_outcomes(every["protocol"])
+        ):
             continue
         if "protocol" in every:
             _refuse_bad_study(path.stem, every)

@@ -9,14 +9,14 @@ from typing import Any
 
 from deermem_eval.cases import case_of, load_cases
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.grades import read_outcomes, read_runs, rows_of_run
+from deermem_eval.grades import load_graded_study
+from deermem_eval.grades.study import OUTCOMES
 from deermem_eval.places import working_path
 from deermem_eval.protocol import load_protocol
 from deermem_eval.reading import parse_yaml
 from deermem_eval.report.folders import results_folder
 from deermem_eval.selection import check_capacities, policy_settings, protocol_selector
 
-OUTCOMES = "outcomes.csv"
 TYPES: Mapping[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list}
 
 
@@ -106,26 +106,17 @@ def refuse_bad_study(parameters: Mapping[str, Any]) -> None:
     cases = load_cases(protocol, optional_path(parameters.get("dataset", "")))
     if "capacity" in parameters:
         check_capacities([parameters["capacity"]], protocol.config.pool.size)
-    settings = policy_settings(protocol.config, weights=parameters.get("weights", ()))
+    policy_settings(protocol.config, weights=parameters.get("weights", ()))
     protocol_selector(protocol.config, parameters.get("selector", ""))
     if "case_id" in parameters:
         case_of(cases, parameters["case_id"])
     if "run" in parameters:
-        graded = read_outcomes(protocol.folder / OUTCOMES, cases)
-        rows_of_run(graded, parameters["run"])
-        known = [setting.name for setting in settings]
-        unknown = set(graded["policy"]) - set(known)
-        if unknown:
-            raise DeermemEvalError(
-                f"outcomes {protocol.folder / OUTCOMES}: policy {min(unknown)!r} is not one of the "
-                f"protocol's, {', '.join(known)}; correct it"
-            )
-        read_runs(protocol.folder / "runs.csv")
+        load_graded_study(protocol, cases, parameters["run"])
     results_folder(parameters.get("output_dir", ""), protocol)
 
 
 def has_outcomes(protocol: str) -> bool:
-    """Whether a protocol has graded runs to show."""
+    """Whether a protocol comes with graded runs to show."""
     return (load_protocol(protocol).folder / OUTCOMES).is_file()
 
 

@@ -1,6 +1,7 @@
 """How figures look and how they are saved: one colour a policy, the same bytes for the same table."""
 
 import io
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 
 from deermem_eval.files import write_file
 
+TITLE_CHARS = 52
 COLUMN_INCHES = 3.35  # 85 mm, one column of a paper
 PNG_DOTS_PER_INCH = 300
 SCREEN_PIXELS_PER_INCH = 160
@@ -26,6 +28,20 @@ COMPONENT_COLOURS = {
     "accessHeat": "#e69f00",
 }
 COMPONENT_HATCHES = {"confidence": "", "confirmationFreshness": "", "accessHeat": "////"}
+STAGE_COLOURS = {
+    "right": "#56b4e9",
+    "right_without_support": "#cce5f6",
+    "kept_wrong": "#d55e00",
+    "kept_abstained": "#f0c565",
+    "support_gone": "#cfcfcf",
+}
+STAGE_HATCHES = {
+    "right": "",
+    "right_without_support": "",
+    "kept_wrong": "////",
+    "kept_abstained": "",
+    "support_gone": "....",
+}
 
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -66,6 +82,22 @@ def house_style() -> Iterator[None]:
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)  # type: ignore[arg-type]
         yield
+
+
+def set_title(figure: Figure, message: str) -> None:
+    """Write a figure's message above it, in as many lines as it needs."""
+    figure.suptitle(
+        textwrap.fill(message, TITLE_CHARS),
+        x=0.01,
+        ha="left",
+        fontsize=7.5,
+        fontweight="bold",
+    )
+
+
+def figure_title(figure: Figure) -> str:
+    """Return a figure's message on one line, for an alternative text."""
+    return " ".join(figure.get_suptitle().split())
 
 
 def save_figure(figure: Figure, folder: Path, name: str, alt: str) -> SavedFigure:

@@ -15,6 +15,7 @@ from deermem_eval.verbs.options import (
     positive_number,
     protocol_name,
     protocol_source,
+    run_source,
     say,
     selector_name,
 )
@@ -69,7 +70,11 @@ def run(options: argparse.Namespace) -> int:
         if name in parameters:
             raise DeermemEvalError(f"parameter {name!r} is given twice; keep one")
         parameters[name] = value
-    for name, normal in {"protocol": protocol_source, "dataset": absolute}.items():
+    for name, normal in {
+        "protocol": protocol_source,
+        "dataset": absolute,
+        "run": run_source,
+    }.items():
         if name in parameters:
             parameters[name] = normal(parameters[name])
     output_dir = absolute(options.output_dir) or parameters.pop("output_dir", "")

@@ -137,6 +137,11 @@ def protocol_source(name: str) -> str:
     return absolute(name) if is_path else name
 
 
+def run_source(name: str) -> str:
+    """Return the folder of a run as an absolute path, and any other name as it is."""
+    return absolute(name) if Path(name).is_dir() else name
+
+
 def selector_name(given: str) -> str:
     """Return the selector that is given, else the environment's; empty for ours."""
     name = given or os.environ.get(SELECTOR_ENVIRONMENT, "")

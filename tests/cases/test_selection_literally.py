@@ -127,9 +127,7 @@ def test_the_rule_picks_what_a_literal_reading_picks(sample, tmp_path, change):
             assert len(ids) == 10
         assert picked == literal
         differs |= picked != {name: list(ids) for name, ids in sample.official.scenarios.items()}
-    neutral = ("answer 1", "answer 100", "answer 100 emoji", "answer nearly hedged")
-    neutral += ("evidence 2000", "evidence unmarked")
-    assert differs == (change not in neutral)
+    assert differs or change in ("evidence 2000", "evidence unmarked")
 
 
 def test_the_rule_refuses_a_data_set_that_is_too_small(sample):

@@ -8,7 +8,9 @@ from pathlib import Path
 from deermem_eval.cases.longmemeval import read_longmemeval
 from deermem_eval.cases.records import RECORD_COLUMNS
 from deermem_eval.files import sha256_hex
+from deermem_eval.grades import grade_answer, read_disputed
 from deermem_eval.grades.outcomes import RUN_COLUMNS
+from deermem_eval.protocol import load_protocol
 
 RUNS = ("run1", "run2", "run3")
 LAST_CANDIDATE = "60d45044"
@@ -67,6 +69,29 @@ def runs_csv(reference: Path) -> bytes:
             ]
         )
     return table(RUN_COLUMNS, rows)
+
+
+def regrades_csv(reference: Path) -> bytes:
+    """Every published answer under the second grader, and the disputed ones under their reference."""
+    vectors = (reference / "grader_vectors.jsonl").read_text("utf-8").splitlines()
+    references = {
+        (vector["run"], vector["row_id"]): vector["reference"]
+        for vector in map(json.loads, vectors)
+        if "run" in vector
+    }
+    disputed = {entry.case_id: entry.reference for entry in read_disputed(load_protocol("pr4789"))}
+    rows = []
+    for run in RUNS:
+        text = (reference / "published" / run / "qa.rows.jsonl").read_text(encoding="utf-8")
+        for row in map(json.loads, text.splitlines()):
+            key = [run, row["case_id"], row["policy"]]
+            expected = references[run, row["row_id"]]
+            grade = grade_answer(row["prediction"], expected, version="unicode-overlap-v2")
+            rows.append([*key, "unicode-overlap-v2", str(grade.correct).lower(), grade.rule])
+            if row["case_id"] in disputed:
+                grade = grade_answer(row["prediction"], disputed[row["case_id"]])
+                rows.append([*key, "disputed-reference", str(grade.correct).lower(), grade.rule])
+    return table(["run", "case_id", "policy", "grading", "correct", "rule"], rows)
 
 
 def table(columns, rows) -> bytes:

@@ -130,14 +130,23 @@ def published_row(**changes):
     import json
 
     row = {
+        "schema_version": 1,
+        "row_id": "a__confidence",
         "case_id": "a",
         "source": "synthetic",
         "scenario": "correction_reserve",
         "question_type": "synthetic-correction",
         "policy": "confidence",
+        "capacity": 7,
+        "kept_fact_ids": ["b"],
+        "prediction": "YES",
         "grade_correct": True,
         "grade_rule": "exact",
+        "grader_version": "deterministic-overlap-v1",
         "support_all_retained": True,
+        "support_recall": 1.0,
+        "attempts": 1,
+        "response_model": "a-model",
         "request_fingerprint": F,
         "usage": {"prompt_tokens": 1, "completion_tokens": 2},
     }

@@ -130,11 +130,11 @@ CONFIG_FAULTS = {
     ),
     "a prompt outside": (
         lambda c: c["qa"]["answer_prompt"].update(path="../../etc/passwd"),
-        "leaves the protocol folder",
+        "leaves its folder",
     ),
     "an absolute prompt": (
         lambda c: c["qa"]["answer_prompt"].update(path="/etc/passwd"),
-        "leaves the protocol folder",
+        "leaves its folder",
     ),
     "another grader": (lambda c: c["qa"].update(grader_version="x"), "qa.grader_version: "),
     "an alpha of one": (lambda c: c["statistics"].update(alpha=1), "statistics.alpha: "),
@@ -261,7 +261,7 @@ def test_a_prompt_without_its_contract_is_refused(small, text, said):
 
 
 def test_a_protocol_that_is_nowhere_is_refused_with_the_names(tmp_path):
-    with pytest.raises(DeermemEvalError, match=r"neither a shipped protocol \(pr4789\)"):
+    with pytest.raises(DeermemEvalError, match=r"neither a shipped protocol \(pr4789, sample\)"):
         load_protocol("pr9999")
     with pytest.raises(DeermemEvalError, match="exactly one config in configs/, found none"):
         load_protocol(tmp_path)

@@ -1,0 +1,135 @@
+"""A graded study: the graded rows of a published run by name, or of a folder, and their regrades."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from deermem_eval.answers.run_directory import RunMarker
+from deermem_eval.cases import Case
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.grades.graded_rows import ROWS, read_run
+from deermem_eval.grades.outcomes import (
+    RUN_COLUMNS,
+    read_outcomes,
+    read_published_rows,
+    read_runs,
+    rows_of_run,
+)
+from deermem_eval.grades.regrading import read_disputed, read_regrades, regrade
+from deermem_eval.places import working_path
+from deermem_eval.protocol import Protocol
+from deermem_eval.selection import policy_settings
+
+OUTCOMES = "outcomes.csv"
+
+
+@dataclass(frozen=True)
+class GradedStudy:
+    """Graded rows and what belongs to them.
+
+    Attributes
+    ----------
+    run : str
+        Name of the run that is looked at; one of those in `graded`.
+    graded : DataFrame
+        As `read_outcomes()` returns it; all published runs, or the one of a folder.
+    regrades : DataFrame
+        As `regrade()` returns it; empty where there are no texts to regrade with.
+    runs : DataFrame
+        As `read_runs()` returns it: what each run was made from.
+    """
+
+    run: str
+    graded: pd.DataFrame
+    regrades: pd.DataFrame
+    runs: pd.DataFrame
+
+
+def load_graded_study(protocol: Protocol, cases: Sequence[Case], run: str) -> GradedStudy:
+    """Load the graded rows of a run.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    cases : sequence of Case
+        Of the protocol.
+    run : str
+        Name of a published run in the protocol's `outcomes.csv`, which comes first; or a graded run
+        directory or a folder of published rows, relative as in
+        `deermem_eval.places.working_path`.
+
+    Raises
+    ------
+    DeermemEvalError
+        There is no such run; its rows are malformed, not of the protocol's cases and policies, or
+        not in pairs.
+    """
+    outcomes = protocol.folder / OUTCOMES
+    published = read_outcomes(outcomes, cases) if outcomes.is_file() else pd.DataFrame({"run": []})
+    folder = working_path(run)
+    if run not in set(published["run"]) and folder.is_dir():
+        study, source = _study_of_folder(protocol, cases, folder), folder / ROWS
+    elif outcomes.is_file():
+        study, source = _published_study(protocol, cases, published, run), outcomes
+    else:
+        raise DeermemEvalError(
+            f"run {run!r} is no folder, and protocol {protocol.name} comes without graded runs; "
+            "name a graded run directory"
+        )
+    _refuse_other_rows(study.graded, protocol, cases, source)
+    return study
+
+
+def _published_study(
+    protocol: Protocol, cases: Sequence[Case], graded: pd.DataFrame, run: str
+) -> GradedStudy:
+    rows_of_run(graded, run)  # refuses a name that is none
+    path = protocol.folder / "regrades.csv"
+    regrades = read_regrades(path) if path.is_file() else regrade((), cases, run)
+    return GradedStudy(run, graded, regrades, read_runs(protocol.folder / "runs.csv"))
+
+
+def _study_of_folder(protocol: Protocol, cases: Sequence[Case], folder: Path) -> GradedStudy:
+    stored = read_run(folder)
+    if not stored.graded:
+        raise DeermemEvalError(f"run {folder} holds no {ROWS}: it is not graded yet")
+    name = folder.name
+    has_texts = all(case.texts for case in cases)
+    return GradedStudy(
+        name,
+        read_published_rows(folder / ROWS, name),
+        regrade(stored.graded.values() if has_texts else (), cases, name, read_disputed(protocol)),
+        _run_facts(name, stored.marker),
+    )
+
+
+def _run_facts(name: str, marker: RunMarker) -> pd.DataFrame:
+    facts = {
+        "run": name,
+        "created_at": marker.created_at,
+        "code_revision": str(marker.git.get("head", "")),
+        "model": str(marker.qa.get("model", "")),
+        **marker.artifacts,
+    }
+    return pd.DataFrame([{column: facts.get(column, "") for column in RUN_COLUMNS}])
+
+
+def _refuse_other_rows(
+    graded: pd.DataFrame, protocol: Protocol, cases: Sequence[Case], source: Path
+) -> None:
+    known = {setting.name for setting in policy_settings(protocol.config)}
+    unknown = set(graded["policy"]) - known
+    if unknown:
+        raise DeermemEvalError(
+            f"{source}: policy {min(unknown)!r} is not one of the protocol's, "
+            f"{', '.join(sorted(known))}; correct it"
+        )
+    scenarios = {case.case_id: case.scenario for case in cases}
+    for case_id, scenario in zip(graded["case_id"], graded["scenario"], strict=True):
+        if scenarios.get(case_id) != scenario:
+            raise DeermemEvalError(
+                f"{source}: case {case_id!r} in scenario {scenario!r} is not the protocol's; use "
+                "the protocol that the run was made from"
+            )

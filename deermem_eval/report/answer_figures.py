@@ -1,0 +1,192 @@
+"""Figures of graded answers: each draws its table, computes nothing, and says its message on top."""
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from deermem_eval.grades.stages import STAGES
+from deermem_eval.report.style import (
+    COLUMN_INCHES,
+    POLICY_COLOURS,
+    POLICY_MARKERS,
+    STAGE_COLOURS,
+    STAGE_HATCHES,
+    house_style,
+    set_title,
+)
+
+COUNT_COLUMNS = (16, 48)  # right of the axis, in points
+STAGE_LABELS = {
+    "right": "right",
+    "right_without_support": "right, though the fact was evicted",
+    "kept_wrong": "fact kept, wrong",
+    "kept_abstained": "fact kept, abstained",
+    "support_gone": "fact evicted",
+}
+
+
+def qa_accuracy(accuracy: pd.DataFrame, by_suite: pd.DataFrame, *, alpha: float) -> Figure:
+    """Draw one run's accuracy by scenario with Wilson intervals, retention beside it.
+
+    Parameters
+    ----------
+    accuracy, by_suite : DataFrame
+        As `accuracy_by_scenario()` and `accuracy_by_suite()` return them, of one run.
+    alpha : float
+        The alpha of the table's intervals, for the label.
+    """
+    scenarios = list(accuracy["scenario"].unique())
+    policies = list(accuracy["policy"].unique())
+    with house_style():
+        figure = Figure(figsize=(COLUMN_INCHES, 0.9 + 0.44 * len(scenarios)))
+        axis = figure.subplots()
+        for place, scenario in enumerate(scenarios):
+            for shift, policy in zip((-0.17, 0.17), policies, strict=False):
+                row = accuracy[
+                    (accuracy["scenario"] == scenario) & (accuracy["policy"] == policy)
+                ].iloc[0]
+                _draw_accuracy(axis, place + shift, row, labelled=place == 0)
+        axis.set_yticks(range(len(scenarios)), [name.replace("_", "\n") for name in scenarios])
+        axis.set_ylim(len(scenarios) - 0.5, -0.62)
+        axis.set_xlim(-0.03, 1.03)
+        axis.set_xlabel(
+            f"share of cases; ● ■ correct answers with {1 - alpha:.0%} Wilson interval,\n"
+            "❘ support facts retained"
+        )
+        for x, head in zip(COUNT_COLUMNS, ("correct", "retained"), strict=True):
+            _beside(axis, x, -0.55, head, fontweight="bold")
+        set_title(figure, _accuracy_message(by_suite[by_suite["suite"] == "overall"]))
+    return figure
+
+
+def answer_stages(stages: pd.DataFrame) -> Figure:
+    """Draw what became of every answer of one run, a bar a scenario and policy.
+
+    Parameters
+    ----------
+    stages : DataFrame
+        As `stages_by_scenario()` returns it, of one run.
+    """
+    scenarios = list(stages["scenario"].unique())
+    policies = list(stages["policy"].unique())
+    shown = [stage for stage in STAGES if stages[stage].any()]
+    with house_style():
+        figure = Figure(figsize=(COLUMN_INCHES, 1.0 + 0.36 * len(scenarios)))
+        axis = figure.subplots()
+        for place, scenario in enumerate(scenarios):
+            for shift, policy in zip((-0.2, 0.2), policies, strict=False):
+                rows = stages[(stages["scenario"] == scenario) & (stages["policy"] == policy)]
+                _draw_stages(axis, place + shift, rows.iloc[0], shown)
+                _beside(axis, 4, place + shift, policy, ha="left", color=POLICY_COLOURS[policy])
+        axis.set_yticks(range(len(scenarios)), [name.replace("_", "\n") for name in scenarios])
+        axis.set_ylim(len(scenarios) - 0.5, -0.5)
+        axis.set_xlim(0, stages["cases"].max())
+        axis.set_xlabel("cases")
+        axis.tick_params(axis="y", length=0)
+        figure.legend(
+            handles=[
+                Patch(
+                    facecolor=STAGE_COLOURS[stage],
+                    hatch=STAGE_HATCHES[stage],
+                    edgecolor="white",
+                    linewidth=0,
+                    label=STAGE_LABELS[stage],
+                )
+                for stage in shown
+            ],
+            loc="outside lower center",
+            ncols=2,
+            frameon=False,
+            handlelength=1.2,
+        )
+        set_title(figure, _stages_message(stages))
+    return figure
+
+
+def _draw_stages(axis: Axes, y: float, row: pd.Series, shown: list[str]) -> None:
+    left = 0
+    for stage in shown:
+        count = row[stage]
+        if not count:
+            continue
+        axis.barh(
+            y,
+            count,
+            left=left,
+            height=0.34,
+            color=STAGE_COLOURS[stage],
+            hatch=STAGE_HATCHES[stage],
+            edgecolor="white",
+            linewidth=0.5,
+        )
+        axis.text(
+            left + count / 2,
+            y,
+            str(count),
+            ha="center",
+            va="center",
+            bbox={"facecolor": STAGE_COLOURS[stage], "edgecolor": "none", "pad": 0.6},
+        )
+        left += count
+
+
+def _draw_accuracy(axis: Axes, y: float, row: pd.Series, *, labelled: bool) -> None:
+    colour = POLICY_COLOURS[row["policy"]]
+    marker = POLICY_MARKERS[row["policy"]]
+    axis.plot([row["lower"], row["upper"]], [y, y], color=colour, linewidth=1.4)
+    axis.plot(row["accuracy"], y, marker=marker, color=colour, markersize=4.5, clip_on=False)
+    axis.plot(
+        row["retained"] / row["cases"],
+        y,
+        marker="|",
+        color="black",
+        markersize=7,
+        markeredgewidth=1.1,
+        clip_on=False,
+    )
+    for x, count in zip(COUNT_COLUMNS, (row["correct"], row["retained"]), strict=True):
+        _beside(axis, x, y, f"{count}/{row['cases']}", color=colour)
+    if labelled:
+        is_right = row["upper"] < 0.7
+        axis.text(
+            row["upper"] + 0.02 if is_right else row["lower"] - 0.02,
+            y,
+            row["policy"],
+            va="center",
+            ha="left" if is_right else "right",
+            color=colour,
+            fontweight="bold",
+        )
+
+
+def _beside(axis: Axes, points: float, y: float, text: str, **style: Any) -> None:
+    """Write right of an axis, so many points away, at a height in its data."""
+    axis.annotate(
+        text,
+        (1, y),
+        xycoords=("axes fraction", "data"),
+        xytext=(points, 0),
+        textcoords="offset points",
+        va="center",
+        annotation_clip=False,
+        **{"ha": "center", **style},
+    )
+
+
+def _accuracy_message(overall: pd.DataFrame) -> str:
+    rows = overall.to_dict("records")
+    counts = " and ".join(f"{row['policy']} gives {row['correct']}" for row in rows)
+    return f"{rows[0]['run']}: overall, {counts} correct answers of {rows[0]['cases']}"
+
+
+def _stages_message(stages: pd.DataFrame) -> str:
+    total = stages[[*STAGES, "cases"]].sum()
+    right = total["right"] + total["right_without_support"]
+    kept = total["kept_wrong"] + total["kept_abstained"]
+    return (
+        f"{stages['run'].iloc[0]}: {right} of {total['cases']} answers are right; "
+        f"{total['support_gone']} fail with the fact evicted, {kept} although it was kept"
+    )
