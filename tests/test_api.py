@@ -6,7 +6,7 @@ PUBLIC = {
     "deermem_eval.errors": ["DeermemEvalError"],
     "deermem_eval.protocol": [
         "AnswerPrompt", "FetchedFile", "Identity", "OfficialManifest", "Protocol", "ProtocolConfig",
-        "Source", "SyntheticManifest", "fetch_protocol", "fetched_folder", "is_fetched",
+        "Source", "SyntheticManifest", "fetch_protocol", "fetched_folder", "with_fetched_texts",
         "load_protocol", "read_sources", "shipped_protocols", "upstream_identity",
     ],
     "deermem_eval.cases": [

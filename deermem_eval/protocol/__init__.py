@@ -1,7 +1,12 @@
 """What fixes a run: four files, validated, and the five SHA-256 that name them."""
 
 from deermem_eval.protocol.config import ProtocolConfig
-from deermem_eval.protocol.fetch import FetchedFile, fetch_protocol, fetched_folder, is_fetched
+from deermem_eval.protocol.fetch import (
+    FetchedFile,
+    fetch_protocol,
+    fetched_folder,
+    with_fetched_texts,
+)
 from deermem_eval.protocol.identity import Identity
 from deermem_eval.protocol.manifests import OfficialManifest, SyntheticManifest
 from deermem_eval.protocol.prompt import AnswerPrompt
@@ -19,9 +24,9 @@ __all__ = [
     "SyntheticManifest",
     "fetch_protocol",
     "fetched_folder",
-    "is_fetched",
     "load_protocol",
     "read_sources",
     "shipped_protocols",
     "upstream_identity",
+    "with_fetched_texts",
 ]

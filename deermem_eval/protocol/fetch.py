@@ -11,7 +11,7 @@ from pathlib import Path
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex, write_file
 from deermem_eval.protocol.download import NotThereError, download, download_dataset
-from deermem_eval.protocol.protocol import Protocol
+from deermem_eval.protocol.protocol import Protocol, load_protocol
 from deermem_eval.protocol.sources import Source, read_sources
 from deermem_eval.reading import read_bytes
 
@@ -104,13 +104,28 @@ def fetched_folder(protocol: Protocol, cache_dir: Path) -> Path:
     return cache_dir / protocol.name
 
 
-def is_fetched(protocol: Protocol, cache_dir: Path) -> bool:
-    """Whether everything that a protocol lacks is there; hashes are checked when it is loaded."""
+def with_fetched_texts(protocol: Protocol, cache_dir: Path) -> Protocol:
+    """Return the complete protocol that was fetched, or the one given where nothing was.
+
+    The data set is hashed when it is read, like any other.
+
+    Raises
+    ------
+    DeermemEvalError
+        A fetched file is not the pinned one any more.
+    """
     folder = fetched_folder(protocol, cache_dir)
-    names = [source.path for source in read_sources(protocol)]
-    return bool(names) and all(
-        (folder / name).is_file() for name in (*names, protocol.config.dataset.filename)
-    )
+    sources = read_sources(protocol)
+    names = [source.path for source in sources] + [protocol.config.dataset.filename]
+    if not sources or not all((folder / name).is_file() for name in names):
+        return protocol
+    for source in sources:
+        if not _is_there(folder / source.path, source.sha256):
+            raise DeermemEvalError(
+                f"{folder / source.path} is not the pinned file; run `deermem-eval fetch "
+                f"{protocol.name}` again"
+            )
+    return load_protocol(folder)
 
 
 def _is_there(path: Path, sha256: str) -> bool:

@@ -64,12 +64,7 @@ def run(options: argparse.Namespace) -> int:
     from deermem_eval.errors import DeermemEvalError
     from deermem_eval.files import sha256_hex
     from deermem_eval.grades import verify_run
-    from deermem_eval.protocol import (
-        fetched_folder,
-        is_fetched,
-        load_protocol,
-        upstream_identity,
-    )
+    from deermem_eval.protocol import load_protocol, upstream_identity, with_fetched_texts
     from deermem_eval.reading import read_bytes
     from deermem_eval.report import text_table
 
@@ -80,8 +75,7 @@ def run(options: argparse.Namespace) -> int:
     if options.upstream and options.protocol:
         raise DeermemEvalError("--upstream and --protocol both name a protocol; give one of them")
     protocol = load_protocol(options.upstream or protocol_name(options))
-    if is_fetched(protocol, cache_folder(options)):
-        protocol = load_protocol(fetched_folder(protocol, cache_folder(options)))
+    protocol = with_fetched_texts(protocol, cache_folder(options))
     identity = upstream_identity(protocol)
     if options.dataset:
         sha256 = sha256_hex(read_bytes(options.dataset, "data set"))
