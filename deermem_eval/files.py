@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from deermem_eval.errors import DeermemEvalError
+from deermem_eval.places import resolved
 
 
 def sha256_hex(content: bytes) -> str:
@@ -94,7 +95,7 @@ def publish_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             for name, content in files.items():
                 _write_new(staging / name, content)
             _sync_folder(staging)
-            staging.rename(folder.resolve())  # an empty folder may be a link
+            staging.rename(resolved(folder))  # an empty folder may be a link
         except BaseException:
             shutil.rmtree(staging, ignore_errors=True)
             with contextlib.suppress(OSError):  # somebody else may have begun to use one
@@ -149,8 +150,8 @@ def _write_new(path: Path, content: bytes) -> None:
 def _normal(path: Path) -> Path:
     """Resolve what leads to a path, and not the path itself, so that its last part names it."""
     if path.name in ("", ".."):
-        return path.resolve()
-    return path.parent.resolve() / path.name
+        return resolved(path)
+    return resolved(path.parent) / path.name
 
 
 def _make_folder(folder: Path, made: list[Path] | None = None) -> None:

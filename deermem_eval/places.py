@@ -32,6 +32,14 @@ def expanded(path: Path) -> Path:
         raise DeermemEvalError(f"{path}: {error}; check the path") from error
 
 
+def resolved(path: Path) -> Path:
+    """Follow all links of a path; refuse a loop, and what can be no path."""
+    try:
+        return expanded(path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise DeermemEvalError(f"{path}: {error}; check the path") from error
+
+
 def working_path(path: str | Path) -> Path:
     """Make a relative output path absolute.
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,12 +11,13 @@ from urllib.parse import urlsplit
 
 @dataclass
 class Answer:
-    """What a path is answered with; a body cut short breaks the connection off."""
+    """What a path is answered with; a body is cut short, or stalls half-way, on demand."""
 
     body: bytes = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     cut_at: int | None = None
+    stalls: bool = False
 
 
 @dataclass
@@ -57,6 +59,12 @@ def serving(loopback: Loopback):
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             if self.command == "HEAD":
+                return
+            if answer.stalls:
+                self.wfile.write(body[: len(body) // 2])
+                self.wfile.flush()
+                time.sleep(3)
+                self.close_connection = True
                 return
             if answer.cut_at is not None and status == 200:
                 self.wfile.write(body[: answer.cut_at])

@@ -11,7 +11,7 @@ PUBLIC = {
     ],
     "deermem_eval.cases": [
         "SUITE_OF_SOURCE", "SUPPORT_SIGNALS", "Case", "CaseTexts", "Record", "RecordTexts",
-        "Signals", "bank_offset", "build_bank", "build_cases", "case_of", "distractor_signals",
+        "Signals", "bank_offset", "build_bank", "build_cases", "case_of", "dataset_file", "distractor_signals",
         "draw_distractors", "load_cases", "load_records", "read_longmemeval", "read_records",
         "records_file", "refuse_other_selection", "select_official_cases",
     ],
@@ -35,7 +35,7 @@ PUBLIC = {
         "FROZEN_GRADER", "GRADERS", "Check", "Difference", "Grade", "UngradableReferenceError",
         "GradedStudy", "STAGES", "Verification", "changed_rows", "discordant_cases", "grade_answer",
         "gradings_by_suite", "load_graded_study", "read_disputed", "read_regrades", "regrade",
-        "stages_by_scenario", "verify_run", "with_grading",
+        "stages_by_scenario", "stages_by_suite", "verify_run", "with_grading",
         "Interval", "PairedCounts", "accuracy_by_scenario", "accuracy_by_suite",
         "bootstrap_difference", "mcnemar_p", "paired_by_suite", "paired_counts", "read_outcomes",
         "read_published_rows", "read_runs", "resampled_indices", "rows_of_run", "smallest_attainable_p",

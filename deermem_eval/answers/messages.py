@@ -16,6 +16,7 @@ from deermem_eval.files import sha256_hex
 from deermem_eval.protocol import AnswerPrompt, Protocol
 from deermem_eval.protocol.config import Qa
 from deermem_eval.protocol.prompt import PLACEHOLDERS
+from deermem_eval.protocol.protocol import FETCH_REMEDY
 from deermem_eval.selection import CaseDecision
 
 _PLACEHOLDER = re.compile("|".join(map(re.escape, PLACEHOLDERS)))
@@ -92,7 +93,7 @@ def render_messages(
     if case.texts is None or None in contents.values():
         raise DeermemEvalError(
             f"case {case.case_id} carries no texts, and a request needs them; name the data set "
-            "with --dataset, or bring it with `deermem-eval fetch pr4789`"
+            f"with --dataset, or {FETCH_REMEDY}"
         )
     date = case.texts.question_date
     values = dict(

@@ -6,21 +6,19 @@ for `deermem_eval.grades.verify` to say.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.protocol.contract import parse_contract
+from deermem_eval.protocol.contract import Count, Sha256, Text, parse_contract
 from deermem_eval.reading import CONTRACT_BYTES_LIMIT, parse_json, read_bytes
 
 MARKER = "qa_run.json"
 RESPONSES = "responses"
 ROW_BYTES_LIMIT = 50_000_000
 
-Text = Annotated[str, StringConstraints(min_length=1)]
-Fingerprint = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Count = Annotated[int, Field(ge=0)]
+MARKER_SCHEMA_VERSION = 2
 
 
 class RunMarker(BaseModel):
@@ -52,7 +50,7 @@ class AnswerRow(BaseModel):
     kept_fact_ids: tuple[str, ...]
     prediction: str
     attempts: int | None
-    request_fingerprint: Fingerprint
+    request_fingerprint: Sha256
     response_model: str | None
     usage: dict[str, Count | None] | None
 
@@ -66,6 +64,11 @@ def read_marker(folder: Path) -> RunMarker:
         It is missing or malformed.
     """
     path, what = folder / MARKER, "run marker"
+    if not path.exists() and (folder / "run.json").exists():
+        raise DeermemEvalError(
+            f"{folder} holds decisions (run.json), not answers; name the folder of an answered run, "
+            f"with a {MARKER}"
+        )
     content = read_bytes(path, what, limit=CONTRACT_BYTES_LIMIT)
     return parse_contract(RunMarker, parse_json(content, path, what), path, what)
 

@@ -64,7 +64,7 @@ def read_longmemeval(path: Path, expected_sha256: str) -> tuple[Record, ...]:
     if actual != expected_sha256:
         raise DeermemEvalError(
             f"data set {path} has SHA-256 {actual}, but the protocol pins {expected_sha256}; "
-            "bring the pinned file with `deermem-eval fetch pr4789`"
+            "use the pinned file (that of pr4789 comes with `deermem-eval fetch pr4789`)"
         )
     document = parse_json(content, path, what)
     if not isinstance(document, list):

@@ -68,26 +68,29 @@ class Case:
         return SUITE_OF_SOURCE[self.source]
 
 
-def records_file(protocol: Protocol, dataset: Path | None = None) -> Path:
-    """Return the file that a protocol's records come from.
+def dataset_file(protocol: Protocol, dataset: Path | None = None) -> Path | None:
+    """Return the data set named, else the one in the protocol's folder; None if there is none."""
+    if dataset is not None:
+        return dataset
+    path = protocol.folder / protocol.config.dataset.filename
+    return path if path.is_file() else None
 
-    That is the data set named, else the one that lies in the protocol's folder, else the
-    `records.csv` there, which has no texts.
+
+def records_file(protocol: Protocol, dataset: Path | None = None) -> Path:
+    """Return the file that records come from: the `dataset_file()`, else `records.csv`.
 
     Raises
     ------
     DeermemEvalError
-        There is none of them.
+        There is neither.
     """
-    filename = protocol.config.dataset.filename
-    candidates = (protocol.folder / filename, protocol.folder / "records.csv")
-    for path in candidates if dataset is None else (dataset,):
-        if path.is_file() or dataset:
-            return path
-    raise DeermemEvalError(
-        f"protocol {protocol.folder} has no {filename} and no records.csv, so its pools need the "
-        "data set; name it with --dataset, or bring it with `deermem-eval fetch pr4789`"
-    )
+    path = dataset_file(protocol, dataset) or protocol.folder / "records.csv"
+    if dataset is None and not path.is_file():
+        raise DeermemEvalError(
+            f"protocol {protocol.folder} has no records.csv, so its pools need the data set "
+            f"{protocol.config.dataset.filename}; name it with --dataset, or put it into that folder"
+        )
+    return path
 
 
 def load_records(protocol: Protocol, dataset: Path | None = None) -> tuple[Record, ...]:
@@ -98,9 +101,9 @@ def load_records(protocol: Protocol, dataset: Path | None = None) -> tuple[Recor
     DeermemEvalError
         There is none; or it is not the pinned one, or malformed.
     """
-    path = records_file(protocol, dataset)
-    if path == protocol.folder / "records.csv":
-        return read_records(path)
+    path = dataset_file(protocol, dataset)
+    if path is None:
+        return read_records(records_file(protocol))
     return read_longmemeval(path, protocol.config.dataset.sha256)
 
 

@@ -19,7 +19,7 @@ from deermem_eval.grades.regrading import (
     regrade,
     with_grading,
 )
-from deermem_eval.grades.stages import STAGES, discordant_cases, stages_by_scenario
+from deermem_eval.grades.stages import STAGES, discordant_cases, stages_by_scenario, stages_by_suite
 from deermem_eval.grades.statistics import (
     Interval,
     PairedCounts,
@@ -66,6 +66,7 @@ __all__ = [
     "rows_of_run",
     "smallest_attainable_p",
     "stages_by_scenario",
+    "stages_by_suite",
     "statistics_document",
     "summary_document",
     "verify_run",

@@ -28,14 +28,14 @@ class Check:
         How many, and how many of them are equal.
     differences : tuple of Difference
         All of the others.
-    not_checked : str
-        Why nothing was compared; empty where something was.
+    note : str
+        Why nothing was compared, or what the comparison could not take in.
     """
 
     name: str
     compared: int
     differences: tuple[Difference, ...] = ()
-    not_checked: str = ""
+    note: str = ""
 
     @property
     def equal(self) -> int:
@@ -55,6 +55,11 @@ class Verification:
         """Whether everything that could be compared is equal."""
         return not any(check.differences for check in self.checks)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every check could be made, and in full."""
+        return not any(check.note for check in self.checks)
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; of the differences of a check the first ten."""
         return {
@@ -63,18 +68,22 @@ class Verification:
                     "name": check.name,
                     "equal": check.equal,
                     "compared": check.compared,
-                    "not_checked": check.not_checked,
+                    "note": check.note,
                     "differences": [asdict(one) for one in check.differences[:10]],
                 }
                 for check in self.checks
             ],
             "holds": self.holds,
+            "complete": self.is_complete,
             "rows_sha256": self.rows_sha256,
         }
 
     def table(self) -> pd.DataFrame:
-        """Return one row a check, with the columns `check`, `equal`, `compared`."""
-        rows = [(check.name, check.equal, check.compared) for check in self.checks]
+        """Return one row a check: `check`, `equal`, `compared`; `-` where nothing was compared."""
+        rows = [
+            (check.name, *((check.equal, check.compared) if check.compared else ("-", "-")))
+            for check in self.checks
+        ]
         return pd.DataFrame(rows, columns=["check", "equal", "compared"])
 
 

@@ -1,6 +1,5 @@
 """Graded rows: a published `qa.rows.jsonl` line by line, and the run that it belongs to."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,14 +7,13 @@ from pathlib import Path
 from deermem_eval.answers.run_directory import (
     AnswerRow,
     RunMarker,
-    Text,
     read_answers,
     read_marker,
 )
 from deermem_eval.cases import SUITE_OF_SOURCE
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
-from deermem_eval.protocol.contract import parse_contract
+from deermem_eval.protocol.contract import Text, parse_contract
 from deermem_eval.reading import parse_json_lines, read_bytes
 
 ROWS = "qa.rows.jsonl"
@@ -57,7 +55,7 @@ def read_graded_rows(path: Path) -> Sequence[tuple[int, GradedRow]]:
             )
         rows.append((line, row))
     if not rows:
-        raise DeermemEvalError(f"{what} {path} holds no graded row")
+        raise DeermemEvalError(f"{what} {path} holds no graded row; name another run")
     return rows
 
 
@@ -73,8 +71,8 @@ class StoredRun:
         By row id, of a repeated row the first; empty where the run is not graded yet.
     answers : mapping of str to AnswerRow
         By the name of the file; read where there are no graded rows.
-    repeated : tuple of str
-        Ids of the graded rows that stand twice.
+    order : tuple of str
+        Ids of the graded rows as they stand in the file, repeated ones too.
     rows_sha256 : str
         Of `qa.rows.jsonl`; empty where the run is not graded yet.
     """
@@ -83,8 +81,22 @@ class StoredRun:
     marker: RunMarker
     graded: Mapping[str, GradedRow] = field(default_factory=dict)
     answers: Mapping[str, AnswerRow] = field(default_factory=dict)
-    repeated: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
     rows_sha256: str = ""
+
+    def require_grades(self) -> Mapping[str, GradedRow]:
+        """Return the graded rows.
+
+        Raises
+        ------
+        DeermemEvalError
+            There are none.
+        """
+        if not self.graded:
+            raise DeermemEvalError(
+                f"run {self.folder} holds no {ROWS}: it is not graded yet; grade it, or name another"
+            )
+        return self.graded
 
     @property
     def rows(self) -> Mapping[str, AnswerRow]:
@@ -102,14 +114,13 @@ def read_run(folder: Path) -> StoredRun:
     """
     marker = read_marker(folder)
     path = folder / ROWS
-    if not path.exists():
+    if not (path.exists() or path.is_symlink()):
         return StoredRun(folder, marker, answers=read_answers(folder))
     rows = [row for _, row in read_graded_rows(path)]
-    counts = Counter(row.row_id for row in rows)
     return StoredRun(
         folder,
         marker,
         graded={row.row_id: row for row in reversed(rows)},
-        repeated=tuple(name for name, count in counts.items() if count > 1),
+        order=tuple(row.row_id for row in rows),
         rows_sha256=sha256_hex(read_bytes(path, "published rows")),
     )

@@ -1,16 +1,15 @@
 """Graded rows: who was right, read from published runs as facts or from full published rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from deermem_eval.answers.run_directory import Count, Fingerprint, Text
 from deermem_eval.cases import SUITE_OF_SOURCE, Case
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.grades.graded_rows import read_graded_rows
-from deermem_eval.protocol.contract import parse_contract
+from deermem_eval.grades.graded_rows import GradedRow, read_graded_rows
+from deermem_eval.protocol.contract import Count, Sha256, Text, parse_contract
 from deermem_eval.reading import parse_csv, read_bytes
 
 RUN_COLUMNS = (
@@ -37,7 +36,7 @@ class _Outcome(BaseModel):
     correct: bool
     rule: Text
     support_retained: bool
-    request_fingerprint: Fingerprint
+    request_fingerprint: Sha256
     prompt_tokens: Count
     completion_tokens: Count
 
@@ -104,6 +103,17 @@ def read_published_rows(path: Path, run: str) -> pd.DataFrame:
 
     Returns and raises as `read_outcomes()` does.
     """
+    return graded_table([row for _, row in read_graded_rows(path)], run, path)
+
+
+def graded_table(graded: Iterable[GradedRow], run: str, path: Path) -> pd.DataFrame:
+    """Return graded rows as a table, under the name `run`; see `read_outcomes()`.
+
+    Raises
+    ------
+    DeermemEvalError
+        A row stands twice, or a pair is incomplete; `path` is named.
+    """
     rows = [
         {
             "run": run,
@@ -120,7 +130,7 @@ def read_published_rows(path: Path, run: str) -> pd.DataFrame:
             "prompt_tokens": (row.usage or {}).get("prompt_tokens") or 0,
             "completion_tokens": (row.usage or {}).get("completion_tokens") or 0,
         }
-        for _, row in read_graded_rows(path)
+        for row in graded
     ]
     return _complete_pairs(rows, path)
 

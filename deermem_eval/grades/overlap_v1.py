@@ -40,7 +40,6 @@ NUMBER_WORDS = {
     "ten": "10",
     "fifteen": "15",
 }
-_RANGE = re.compile(r"\branging from (\d+)\b.*?\bto (\d+)\b")
 
 
 def grade(prediction: str, reference: str) -> Grade:
@@ -74,8 +73,8 @@ def grade(prediction: str, reference: str) -> Grade:
     if has_run(answer, expected) or has_run(expected, answer):
         return Grade(True, "substring")
     found, wanted = _integers(answer), _integers(expected)
-    bounds = _RANGE.search(" ".join(expected))
-    if bounds and found and all(_is_within(number, *bounds.groups()) for number in found):
+    bounds = _range(" ".join(expected))
+    if bounds and found and all(_is_within(number, *bounds) for number in found):
         return Grade(True, "numeric-range")
     if found and wanted and set(map(Decimal, found)) != set(map(Decimal, wanted)):
         return Grade(False, "numeric-conflict")
@@ -100,6 +99,13 @@ def overlap_grade(answer: set[str], expected: set[str]) -> Grade:
         shared / len(side) >= OVERLAP_REQUIRED for side in (answer, expected)
     )
     return Grade(True, "overlap") if is_enough else Grade(False, "overlap-reject")
+
+
+def _range(text: str) -> tuple[str, str] | None:
+    """Return X and Y of "ranging from X ... to Y"."""
+    start = re.search(r"\branging from (\d+)\b", text)
+    end = re.compile(r"\bto (\d+)\b").search(text, start.end()) if start else None
+    return (start[1], end[1]) if start and end else None
 
 
 def _is_within(number: str, lowest: str, highest: str) -> bool:

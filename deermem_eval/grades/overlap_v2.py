@@ -8,36 +8,52 @@ predictions that say nothing.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from deermem_eval.grades.grade import Grade, UngradableReferenceError
+from deermem_eval.grades.number_words import (
+    TIME_UNITS,
+    is_number,
+    is_quantity,
+    with_durations,
+)
 from deermem_eval.grades.overlap_v1 import (
     FUNCTION_WORDS,
     SENTINEL,
     has_run,
     overlap_grade,
 )
-from deermem_eval.grades.unicode_tokens import (
-    NEGATIONS,
-    TIME_UNITS,
-    is_number,
-    is_quantity,
-    unicode_tokens,
-    with_durations,
-)
+from deermem_eval.grades.unicode_tokens import NEGATIONS, denies, unicode_tokens
 
 VERSION = "unicode-overlap-v2"
 CANDIDATES_LIMIT = 100
 
-_SILENT = FUNCTION_WORDS - NEGATIONS
+_SILENT = (FUNCTION_WORDS | {"%"}) - NEGATIONS
 _ALSO_ACCEPTABLE = re.compile(r"\b(?:is|are) (?:also )?(?:acceptable|accepted|fine|correct)\b")
-_RANGE = re.compile(r"\branging from (-?[\d.]+) ?(\w*).*?\bto (-?[\d.]+)")
+_RANGE_FROM = re.compile(r"\branging from (-?[\d.]+)(?: (\w+))?")
+_RANGE_TO = re.compile(r"\bto (-?[\d.]+)(?: (\w+))?")
 _PARTICLE = re.compile(r"\W*(yes|no)\b(?=\s*(?:[,.;:!–—-]|$))", re.IGNORECASE)
 _ASIDE = re.compile(r"\([^()]*\)|（[^（）]*）")
-_EITHER = re.compile(r"\bor\b|或者?|\s/\s|(?<=[^\W\d]{3})/(?=[^\W\d]{3})", re.IGNORECASE)
-_LISTED = re.compile(r",|、|\band\b|和", re.IGNORECASE)
-_SEGMENT = re.compile(r"[,.;:，。；：]+(?!\d)|\bbut\b", re.IGNORECASE)
+_EITHER = re.compile(r"\bor\b|或者?|还是|\s/\s|(?<=[^\W\d]{3})/(?=[^\W\d]{3})", re.IGNORECASE)
+_MAYBE = re.compile(
+    r"\b(?:maybe|perhaps|possibly|(?:could|may|might) be)\b|可能|也许", re.IGNORECASE
+)
+_AND = re.compile(r"\band\b|[和、&]", re.IGNORECASE)
+_LISTED = re.compile(r"[,，、和&]|\band\b", re.IGNORECASE)
+_SEVERAL_NUMBERS = re.compile(r"\d\s*(?:[-–/和、]|,(?!\d{3})|\band\b|\bto\b)\s*\d", re.IGNORECASE)
+_HAN_SIGN = re.compile(r"[\u3400-\u9fff]")
+_NAMES = re.compile(r"\b(?:May|Will|US|IT)\b")
+_SEGMENT = re.compile(r"[,.;:，。；：]+(?!\d)|\bbut\b|也", re.IGNORECASE)
+_SEGMENT_AND = re.compile(rf"{_SEGMENT.pattern}|\band\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Range:
+    lowest: Decimal
+    highest: Decimal
+    unit: str
 
 
 def grade(prediction: str, reference: str) -> Grade:
@@ -72,7 +88,7 @@ def grade(prediction: str, reference: str) -> Grade:
         return Grade(True, "exact")
     if SENTINEL in answer and SENTINEL not in unicode_tokens(reference):
         return Grade(False, "hedge")
-    bounds = _RANGE.search(" ".join(unicode_tokens(reference)))
+    bounds = _range(reference)
     candidates = dict.fromkeys(_candidates(prediction, accepted))
     if len(candidates) > CANDIDATES_LIMIT:
         return Grade(False, "hedge")
@@ -95,9 +111,9 @@ def _accepted(reference: str) -> list[str]:
     for sentence in re.split(r"(?<=[.;])\s+", reference):
         text = _ASIDE.sub(" ", sentence)
         match = _ALSO_ACCEPTABLE.search(text)
-        if not match and not _RANGE.search(text):
+        if not match and not _RANGE_FROM.search(text):
             main.append(sentence)
-        elif match and not _RANGE.search(text):
+        elif match and not _RANGE_FROM.search(text):
             others.append(text[: match.start()])
     found = [text for text in (" ".join(main), *others) if unicode_tokens(text)]
     return found or [reference]
@@ -106,8 +122,9 @@ def _accepted(reference: str) -> list[str]:
 def _candidates(prediction: str, accepted: Sequence[str]) -> list[str]:
     """Return the answers that a prediction offers: most often one, itself.
 
-    Several are parted by "or" (a softening "or so", "more or less" aside), or are a list of three and
-    more of which one is an accepted answer; a reference of the same form is compared as a whole.
+    Several are parted by "or" (a softening "or so", "more or less" aside), stand in sentences of
+    which one says "maybe", or are a list of which one is an accepted answer: of two joined by "and",
+    or of three and more. A reference of the same form is compared as a whole.
     """
     text = re.sub(r"\bmore or less\b", "about", prediction, flags=re.IGNORECASE)
     text = re.sub(r"\bor (?:so|thereabouts)\b|\beither\b", " ", text, flags=re.IGNORECASE)
@@ -115,17 +132,27 @@ def _candidates(prediction: str, accepted: Sequence[str]) -> list[str]:
         parts = [part for part in _EITHER.split(text) if unicode_tokens(part)]
         if len(parts) > 1:
             return parts
+    if _MAYBE.search(text):
+        parts = [part for part in _SEGMENT.split(_MAYBE.sub(" ", text)) if unicode_tokens(part)]
+        if len(parts) > 1:
+            return parts
     if not any(_LISTED.search(one) for one in accepted):
         items = [item for item in _LISTED.split(text) if unicode_tokens(item)]
+        items = [item for item in items if not denies(unicode_tokens(item))]
         wanted = [unicode_tokens(one) for one in accepted]
-        if len(items) > 2 and any(unicode_tokens(item) in wanted for item in items):
-            return items
+        joined = with_durations(unicode_tokens(text), compound_only=True)
+        is_duration = any(token.startswith("=") for token in joined)  # 11 weeks and 4 days
+        is_list = len(items) > 2 or (len(items) == 2 and _AND.search(text) and not is_duration)
+        if is_list and any(unicode_tokens(item) in wanted for item in items):
+            return [item for item in items if not set(unicode_tokens(item)) <= _SILENT] or items
     return [prediction]
 
 
-def _compare(prediction: str, reference: str, bounds: re.Match[str] | None) -> Grade:
+def _compare(prediction: str, reference: str, bounds: _Range | None) -> Grade:
     """Grade one candidate against one accepted answer."""
     says, wanted_says = _particle(prediction), _particle(reference)
+    if wanted_says and {"yes", "no"} <= set(unicode_tokens(prediction)):
+        return Grade(False, "hedge")
     if says and wanted_says and says != wanted_says:
         return Grade(False, "negation-conflict")
     rest, wanted_rest = _assertion(prediction), _assertion(reference)
@@ -134,19 +161,25 @@ def _compare(prediction: str, reference: str, bounds: re.Match[str] | None) -> G
     answer, expected = unicode_tokens(rest or prediction), unicode_tokens(wanted_rest or reference)
     if answer == expected:
         return Grade(True, "exact")
-    silent = _SILENT | set(TIME_UNITS) if any(map(is_number, expected)) else _SILENT
+    silent = _SILENT - {name.lower() for name in _NAMES.findall(reference)}
+    if any(map(is_number, expected)):
+        silent |= set(TIME_UNITS)
     if set(answer) <= silent and not set(expected) <= silent:
         return Grade(False, "function-words")
-    if NEGATIONS.isdisjoint(answer) != NEGATIONS.isdisjoint(expected):
+    if denies(answer) != denies(expected):
         return Grade(False, "negation-conflict")
+    if bounds and _is_within(rest or prediction, bounds):
+        return Grade(True, "numeric-range")
+    lists_numbers = _SEVERAL_NUMBERS.search(rest) and not _SEVERAL_NUMBERS.search(reference)
+    if lists_numbers and any(map(is_number, expected)):
+        return Grade(False, "numeric-conflict")
     both = [with_durations(tokens, compound_only=False) for tokens in (answer, expected)]
     if not all(any(token.startswith("=") for token in tokens) for tokens in both):
         both = [with_durations(tokens, compound_only=True) for tokens in (answer, expected)]
     answer, expected = both
-    if has_run(answer, expected) or has_run(expected, answer):
+    is_part_of_word = len(answer) == 1 < len(expected) and _HAN_SIGN.fullmatch(answer[0])
+    if has_run(answer, expected) or (has_run(expected, answer) and not is_part_of_word):
         return Grade(True, "substring")
-    if bounds and _is_within(rest or prediction, bounds):
-        return Grade(True, "numeric-range")
     found, wanted = set(filter(is_quantity, answer)), set(filter(is_quantity, expected))
     if found and wanted and found != wanted:
         return Grade(False, "numeric-conflict")
@@ -164,28 +197,42 @@ def _assertion(text: str) -> str:
 
     "No, it was Kraków (in May), not Warsaw" asserts "it was Kraków".
     """
-    text = _PARTICLE.sub("", text, count=1)
+    particle = _PARTICLE.match(text)
+    text = text[particle.end() :] if particle else text
     without_asides = _ASIDE.sub(" ", text)
     text = without_asides if unicode_tokens(without_asides) else text
-    segments = [part for part in _SEGMENT.split(text) if unicode_tokens(part)]
-    affirmed = [part for part in segments if unicode_tokens(part)[0] not in NEGATIONS]
-    return ", ".join(affirmed or segments)
+    if not denies(unicode_tokens(text)):
+        return text
+    text = re.sub(r"\banything but\b", "not", text, flags=re.IGNORECASE)
+    segments = [part for part in _SEGMENT_AND.split(text) if unicode_tokens(part)]
+    affirmed = [part for part in segments if not denies(unicode_tokens(part))]
+    return ", ".join(affirmed) or text
 
 
-def _is_within(prediction: str, bounds: re.Match[str]) -> bool:
+def _range(reference: str) -> _Range | None:
+    """Return what "ranging from X ... to Y" allows; the unit may stand behind either number."""
+    text = " ".join(unicode_tokens(reference))
+    start = _RANGE_FROM.search(text)
+    end = _RANGE_TO.search(text, start.end(1)) if start else None
+    if not start or not end:
+        return None
+    units = [unit for unit in (start[2], end[2]) if unit in TIME_UNITS]
+    return _Range(Decimal(start[1]), Decimal(end[1]), units[0] if units else "")
+
+
+def _is_within(prediction: str, bounds: _Range) -> bool:
     """Whether a prediction has quantities, all of them within a reference's range.
 
     Durations are converted to the range's unit; a bare number is taken to be in it.
     """
-    lowest, unit, highest = bounds.groups()
-    base, size = TIME_UNITS.get(unit, ("", 1))
+    base, size = TIME_UNITS.get(bounds.unit, ("", 1))
     values = []
     for token in with_durations(unicode_tokens(prediction), compound_only=False):
         if is_number(token):
             values.append(Decimal(token))
-        elif token.startswith("=") and token.endswith(base):
-            value = Fraction(re.sub(r"[=a-z]", "", token)) / size
-            values.append(Decimal(value.numerator) / value.denominator)
         elif token.startswith("="):
-            return False
-    return bool(values) and all(Decimal(lowest) <= value <= Decimal(highest) for value in values)
+            if not base or not token.endswith(base):
+                return False
+            value = Fraction(token[1:].removesuffix(base)) / size
+            values.append(Decimal(value.numerator) / value.denominator)
+    return bool(values) and all(bounds.lowest <= value <= bounds.highest for value in values)

@@ -11,14 +11,13 @@ from pathlib import Path
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from deermem_eval.answers.run_directory import Text
 from deermem_eval.cases import Case
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.grades.graded_rows import GradedRow
 from deermem_eval.grades.graders import FROZEN_GRADER, GRADERS, grade_answer
 from deermem_eval.grades.grading import paired_by_suite
 from deermem_eval.protocol import Protocol
-from deermem_eval.protocol.contract import parse_contract
+from deermem_eval.protocol.contract import Text, parse_contract
 from deermem_eval.reading import CONTRACT_BYTES_LIMIT, parse_csv, parse_json, read_bytes
 
 OTHER_GRADERS = tuple(version for version in GRADERS if version != FROZEN_GRADER)
@@ -62,7 +61,9 @@ def read_disputed(protocol: Protocol) -> tuple[DisputedReference, ...]:
         return ()
     document = parse_json(read_bytes(path, what, limit=CONTRACT_BYTES_LIMIT), path, what)
     if not isinstance(document, list):
-        raise DeermemEvalError(f"{what} {path} is a {type(document).__name__}, not a list")
+        raise DeermemEvalError(
+            f"{what} {path} is a {type(document).__name__}, not a list of entries; correct it"
+        )
     return tuple(parse_contract(DisputedReference, entry, path, what) for entry in document)
 
 

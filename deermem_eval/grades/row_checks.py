@@ -38,10 +38,24 @@ def identity_fields(protocol: Protocol) -> Fields:
 
 
 def rows_complete(decisions: Mapping[str, CaseDecision], run: StoredRun) -> Check:
-    """Every row of the protocol once, and no other."""
-    expected = dict.fromkeys(decisions, 1) | dict.fromkeys(run.rows.keys() - decisions, 0)
-    found = dict.fromkeys(run.rows, 1) | dict.fromkeys(run.repeated, "more than 1")
-    return compare("rows", expected, lambda name: found.get(name, 0))
+    """Compare how often each row stands: every row of the protocol once, and no other."""
+    counts = Counter(run.order or tuple(run.rows))
+    expected = dict.fromkeys(decisions, 1) | dict.fromkeys(counts.keys() - decisions, 0)
+    return compare("rows", expected, lambda name: counts.get(name, 0))
+
+
+def rows_in_order(run: StoredRun) -> Check:
+    """Compare the order of the rows with that of their ids, in which they are published."""
+    pairs = zip(sorted(run.order), run.order, strict=True)
+    return Check(
+        "row_order",
+        len(run.order),
+        tuple(
+            Difference(f"row {place}", *pair)
+            for place, pair in enumerate(pairs, start=1)
+            if pair[0] != pair[1]
+        ),
+    )
 
 
 def rows_equal(
@@ -69,15 +83,19 @@ def metadata_consistent(max_attempts: int, run: StoredRun) -> Check:
     """Compare what is not recomputable with itself: attempts, token sums, one model for all rows."""
     models = Counter(row.response_model for row in run.rows.values())
     model = models.most_common(1)[0][0]
+    shapes = Counter(frozenset(row.usage or ()) for row in run.rows.values())
+    shape = shapes.most_common(1)[0][0]
     differences = []
     for name, row in run.rows.items():
         usage = {key: value or 0 for key, value in (row.usage or {}).items()}
         total = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
         cached = [usage.get(f"prompt_cache_{kind}_tokens") for kind in ("hit", "miss")]
-        if row.attempts is not None and not 1 <= row.attempts <= max_attempts:
+        if row.attempts is None or not 1 <= row.attempts <= max_attempts:
             found = Difference(f"{name} attempts", f"1 to {max_attempts}", row.attempts)
         elif row.response_model != model:
             found = Difference(f"{name} response_model", model, row.response_model)
+        elif usage.keys() != shape:
+            found = Difference(f"{name} usage", tuple(sorted(shape)), tuple(sorted(usage)))
         elif "total_tokens" in usage and usage["total_tokens"] != total:
             found = Difference(f"{name} usage.total_tokens", total, usage["total_tokens"])
         elif None not in cached and sum(filter(None, cached)) != usage.get("prompt_tokens"):
@@ -94,7 +112,7 @@ def answers_equal(run: StoredRun) -> Check:
     answers = read_answers(run.folder)
     fields = list(AnswerRow.model_fields)
     differences = []
-    for name in run.rows.keys() | answers.keys():
+    for name in sorted(run.rows.keys() | answers.keys()):
         row, answer = run.rows.get(name), answers.get(name)
         if row is None or answer is None:
             where = f"{name} ({ROWS if row is None else RESPONSES})"

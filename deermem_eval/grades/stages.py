@@ -3,6 +3,7 @@
 import pandas as pd
 
 from deermem_eval.errors import DeermemEvalError
+from deermem_eval.selection import with_overall
 
 STAGES = ("right", "right_without_support", "kept_wrong", "kept_abstained", "support_gone")
 """What became of an answer.
@@ -41,14 +42,15 @@ def stages_by_scenario(graded: pd.DataFrame) -> pd.DataFrame:
         Columns `run`, `suite`, `scenario`, `policy`, `cases`, and a count for each of `STAGES`;
         they sum to `cases`.
     """
-    keys = ["run", "suite", "scenario", "policy"]
-    staged = with_stage(graded)
-    counts = staged.groupby([*keys, "stage"], sort=False).size().unstack(fill_value=0)
-    counts = counts.reindex(columns=list(STAGES), fill_value=0).astype(int)
-    order = pd.MultiIndex.from_frame(graded[keys].drop_duplicates())
-    counts = counts.loc[order]
-    counts.insert(0, "cases", counts.sum(axis=1))
-    return counts.reset_index().rename_axis(columns=None)
+    return _count_stages(graded, ["run", "suite", "scenario", "policy"])
+
+
+def stages_by_suite(graded: pd.DataFrame) -> pd.DataFrame:
+    """Count answers by stage and suite (`official`, `synthetic`, `overall`).
+
+    Columns as in `stages_by_scenario()`, without `scenario`.
+    """
+    return _count_stages(with_overall(graded), ["run", "suite", "policy"])
 
 
 def discordant_cases(graded: pd.DataFrame, *, baseline: str, candidate: str) -> pd.DataFrame:
@@ -68,7 +70,7 @@ def discordant_cases(graded: pd.DataFrame, *, baseline: str, candidate: str) -> 
     staged = with_stage(graded)
     for policy in (baseline, candidate):
         if policy not in set(staged["policy"]):
-            raise DeermemEvalError(f"policy {policy!r} is not among the graded rows")
+            raise DeermemEvalError(f"policy {policy!r} is not among the graded rows; name another")
     keys = ["run", "suite", "scenario", "case_id"]
     values = ["correct", "stage", "rule"]
     sides = [
@@ -82,6 +84,15 @@ def discordant_cases(graded: pd.DataFrame, *, baseline: str, candidate: str) -> 
     return differing.assign(right_under=right)[[*keys, "right_under", *columns]].reset_index(
         drop=True
     )
+
+
+def _count_stages(graded: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    staged = with_stage(graded)
+    counts = staged.groupby([*keys, "stage"], sort=False).size().unstack(fill_value=0)
+    counts = counts.reindex(columns=list(STAGES), fill_value=0).astype(int)
+    counts = counts.loc[pd.MultiIndex.from_frame(graded[keys].drop_duplicates())]
+    counts.insert(0, "cases", counts.sum(axis=1))
+    return counts.reset_index().rename_axis(columns=None)
 
 
 def _stage(correct: bool, support_retained: bool, rule: str) -> str:

@@ -12,8 +12,8 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.grades.graded_rows import ROWS, read_run
 from deermem_eval.grades.outcomes import (
     RUN_COLUMNS,
+    graded_table,
     read_outcomes,
-    read_published_rows,
     read_runs,
     rows_of_run,
 )
@@ -66,6 +66,8 @@ def load_graded_study(protocol: Protocol, cases: Sequence[Case], run: str) -> Gr
         There is no such run; its rows are malformed, not of the protocol's cases and policies, or
         not in pairs.
     """
+    if not run:
+        raise DeermemEvalError("run is empty; name a published run, or the folder of a graded one")
     outcomes = protocol.folder / OUTCOMES
     published = read_outcomes(outcomes, cases) if outcomes.is_file() else pd.DataFrame({"run": []})
     folder = working_path(run)
@@ -93,14 +95,16 @@ def _published_study(
 
 def _study_of_folder(protocol: Protocol, cases: Sequence[Case], folder: Path) -> GradedStudy:
     stored = read_run(folder)
-    if not stored.graded:
-        raise DeermemEvalError(f"run {folder} holds no {ROWS}: it is not graded yet")
+    rows = stored.require_grades()
     name = folder.name
+    if len(stored.order) > len(rows):
+        repeated = next(one for one in stored.order if stored.order.count(one) > 1)
+        raise DeermemEvalError(f"{folder / ROWS}: row {repeated} stands twice; keep one")
     has_texts = all(case.texts for case in cases)
     return GradedStudy(
         name,
-        read_published_rows(folder / ROWS, name),
-        regrade(stored.graded.values() if has_texts else (), cases, name, read_disputed(protocol)),
+        graded_table(rows.values(), name, folder / ROWS),
+        regrade(rows.values() if has_texts else (), cases, name, read_disputed(protocol)),
         _run_facts(name, stored.marker),
     )
 
@@ -126,10 +130,12 @@ def _refuse_other_rows(
             f"{source}: policy {min(unknown)!r} is not one of the protocol's, "
             f"{', '.join(sorted(known))}; correct it"
         )
-    scenarios = {case.case_id: case.scenario for case in cases}
-    for case_id, scenario in zip(graded["case_id"], graded["scenario"], strict=True):
-        if scenarios.get(case_id) != scenario:
+    known_cases = {(case.case_id, case.scenario, case.source) for case in cases}
+    for run, rows in graded.groupby("run", sort=False):
+        found = set(zip(rows["case_id"], rows["scenario"], rows["source"], strict=True))
+        for case_id, scenario, origin in sorted(found ^ known_cases):
+            what = "is not the protocol's" if (case_id, scenario, origin) in found else "has no row"
             raise DeermemEvalError(
-                f"{source}: case {case_id!r} in scenario {scenario!r} is not the protocol's; use "
-                "the protocol that the run was made from"
+                f"{source}: run {run}: case {case_id} of scenario {scenario}, source {origin}, {what}; "
+                "use the protocol that the run was made from, and a complete run"
             )

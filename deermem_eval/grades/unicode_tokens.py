@@ -1,4 +1,4 @@
-"""Tokens of `unicode-overlap-v2`: an answer in any script as comparable words, numbers and durations.
+"""Tokens of `unicode-overlap-v2`: an answer in any script as comparable words and numbers.
 
 Two texts that say the same thing in another spelling (full-width digits, `1,200` and `1200`, `twelve` and
 `12`, `every week` and `weekly`, `about 5` and `5`) give the same tokens.
@@ -6,36 +6,28 @@ Two texts that say the same thing in another spelling (full-width digits, `1,200
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
 from functools import cache
 
-NEGATIONS = frozenset(("no", "not", "never", "neither", "nor", "不", "没", "沒", "否"))
-
-_UNITS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
-    *("eighteen", "nineteen"),
+from deermem_eval.grades.number_words import (
+    TIME_UNITS,
+    is_number,
+    plain_number,
+    with_english_numbers,
+    with_han_numbers,
 )
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-UNITS = {word: value for value, word in enumerate(_UNITS)}
-TENS = {word: 10 * value for value, word in enumerate(_TENS, start=2)}
-HAN_DIGITS = {sign: value for value, sign in enumerate("一二三四五六七八九", start=1)} | {"两": 2}
 
-_TIME_UNITS = {
-    "second": ("second", 1),
-    "sec": ("second", 1),
-    "minute": ("second", 60),
-    "min": ("second", 60),
-    "hour": ("second", 3600),
-    "day": ("day", 1),
-    "week": ("day", 7),
-    "fortnight": ("day", 14),
-    "month": ("month", 1),
-    "year": ("month", 12),
+NEGATIONS = frozenset(
+    (
+        *("no", "not", "never", "neither", "nor", "none", "nobody", "nothing", "without"),
+        *("hardly", "doubt", "否"),
+    )
+)
+_HAN_DENIES = {
+    **dict.fromkeys("不没沒", "是会會能要在去吃想用有"),
+    **dict.fromkeys("未别別", "是会會能要在去吃想用"),
 }
-TIME_UNITS = _TIME_UNITS | {f"{name}s": unit for name, unit in _TIME_UNITS.items()}
-"""Base unit and how many of it; days, months and seconds are not converted into each other."""
+"""Han signs that deny only before one of these, or at the end; elsewhere they are parts of words."""
 
 _EVERY = {"day": "daily", "week": "weekly", "month": "monthly", "year": "yearly"}
 _SAME_WORD = {"annually": "yearly", "yeah": "yes", "nope": "no", "cannot": "not", "percent": "%"}
@@ -45,14 +37,24 @@ _APPROXIMATIONS = frozenset(
         *("nearly", "~", "约"),
     )
 )
-_CONTRACTIONS = ((r"\bwon't\b", "will not"), (r"\bcan't\b", "can not"), (r"n't\b", " not"))
-_KEPT_MARKS = frozenset(".,-−%~'")
+_FREQUENCIES = frozenset(("once", "twice", "times", "time"))
+_SPELLINGS = (
+    (r"\b(?:[a-z]\.){2,}", lambda match: match[0].replace(".", "") + " "),  # U.S., p.m.
+    (r"(?<![\d/])(\d)/([2458])(?![\d/])", lambda match: f"{int(match[1]) / int(match[2]):g}"),
+    (r"\b(\d{1,2}):00(?!\d)", r"\1"),
+    (r"\bwon'?t\b", "will not"),
+    (r"\bcan'?t\b", "can not"),
+    (r"\b(is|are|was|were|do|does|did|has|have|had|could|should|would)n'?t\b", r"\1 not"),
+    (r"\banything but\b", "not"),
+    (r"(?<=\w)'s\b", ""),
+)
+_KEPT_MARKS = frozenset(".,:-−%~'")
+_HAN = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(
-    r"(?P<sign>(?<![\w.,])[-−](?=\d))?"
-    r"(?P<number>\d+(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d+(?:\.\d+)?)(?:(?:st|nd|rd|th)\b)?"
-    r"|(?P<han>[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])"
-    r"|(?P<word>[^\s\d.,\-−%~'\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+)"
-    r"|(?P<mark>[%~])"
+    r"(?P<time>\d{1,2}:\d\d(?!\d))"
+    r"|(?P<sign>(?<![\w.,])[-−](?=\d))?(?P<number>\d+(?:,\d+)*(?:\.\d+)?|(?<!\w)\.\d+)"
+    r"(?P<behind>(?:st|nd|rd|th|[a-z])\b)?"
+    rf"|(?P<han>[{_HAN}])|(?P<word>[^\s\d.,:\-−%~'{_HAN}]+)|(?P<mark>[%~])"
 )
 
 
@@ -60,55 +62,20 @@ def unicode_tokens(text: str) -> list[str]:
     """Return the words and numbers of a text in comparable form.
 
     Compatibility forms are unified (NFKC), case is folded, accents stay. Han and kana count by
-    character, other scripts by word. Numbers are plain decimals without needless zeros.
+    character, other scripts by word. Numbers are plain decimals without needless zeros; a comma
+    before each three digits parts thousands, any other parts numbers.
     """
-    words = [_canonical(match) for match in _TOKEN.finditer(_folded(text))]
-    words = _english_numbers(_han_numbers(words))
-    return _without_approximations(_frequencies(words))
+    tokens = [token for match in _TOKEN.finditer(_folded(text)) for token in _canonical(match)]
+    tokens = with_english_numbers(with_han_numbers(tokens))
+    return _without_approximations(_with_frequencies(tokens))
 
 
-def is_number(token: str) -> bool:
-    """Whether a token is a number."""
-    return token.removeprefix("-")[:1].isdigit()
-
-
-def with_durations(tokens: Sequence[str], *, compound_only: bool) -> list[str]:
-    """Replace durations by one token each, in base units: `1 week` and `7 days` become `=7day`.
-
-    Parameters
-    ----------
-    tokens : sequence of str
-    compound_only : bool
-        Whether a number with one unit stays as it is, and only `11 weeks and 4 days` is joined.
-    """
-    joined: list[str] = []
-    place = 0
-    while place < len(tokens):
-        total, base, parts, end = Fraction(0), "", 0, place
-        while _is_duration(tokens[end : end + 2]):
-            unit, size = TIME_UNITS[tokens[end + 1]]
-            if base not in ("", unit):
-                break
-            base, total, parts = unit, total + Fraction(tokens[end]) * size, parts + 1
-            end += 2
-            if tokens[end : end + 1] == ["and"] and _is_duration(tokens[end + 1 : end + 3]):
-                end += 1
-        if parts > compound_only:
-            joined.append(f"={total}{base}")
-            place = end
-        else:
-            joined.append(tokens[place])
-            place += 1
-    return joined
-
-
-def is_quantity(token: str) -> bool:
-    """Whether a token is a number or a duration."""
-    return token.startswith("=") or is_number(token)
-
-
-def _is_duration(pair: Sequence[str]) -> bool:
-    return len(pair) == 2 and is_number(pair[0]) and len(pair[0]) < 16 and pair[1] in TIME_UNITS
+def denies(tokens: Sequence[str]) -> bool:
+    """Whether a text denies something: `not`, `without`, 不是 ..."""
+    for token, following in zip(tokens, [*tokens[1:], ""], strict=False):
+        if token in NEGATIONS or (token in _HAN_DENIES and following in _HAN_DENIES[token]):
+            return True
+    return False
 
 
 def _folded(text: str) -> str:
@@ -116,9 +83,8 @@ def _folded(text: str) -> str:
     text = re.sub(r"(\d)?([¼½¾⅐-⅞])", _decimal_fraction, text)
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     text = text.replace("’", "'").replace("≈", "~")
-    for pattern, replacement in _CONTRACTIONS:
+    for pattern, replacement in _SPELLINGS:
         text = re.sub(pattern, replacement, text)
-    text = re.sub(r"(?<=\w)'s\b", "", text)
     return "".join(map(_folded_sign, text))
 
 
@@ -137,78 +103,37 @@ def _decimal_fraction(match: re.Match[str]) -> str:
     return match[1] + value.removeprefix("0") if match[1] else value
 
 
-def _canonical(match: re.Match[str]) -> str:
-    number = match["number"]
+def _canonical(match: re.Match[str]) -> Iterator[str]:
+    number, behind = match["number"], match["behind"] or ""
     if number is None:
-        return _SAME_WORD.get(match[0], match[0])
-    whole, _, fraction = number.replace(",", "").partition(".")
-    value = whole.lstrip("0") or "0"
-    if fraction.rstrip("0"):
-        value = f"{value}.{fraction.rstrip('0')}"
-    return f"-{value}" if match["sign"] and value != "0" else value
+        yield _SAME_WORD.get(match[0], match[0])
+        return
+    groups = number.split(",")
+    if all(len(group.partition(".")[0]) == 3 for group in groups[1:]) and len(groups[0]) < 4:
+        groups = ["".join(groups)]
+    *others, last = map(plain_number, groups)
+    yield from others
+    sign = "-" if match["sign"] and last != "0" else ""
+    yield f"{sign}{last}{behind if len(behind) == 1 else 'th' if behind else ''}"
 
 
-def _han_numbers(words: Sequence[str]) -> list[str]:
-    """Join 一 to 九, 十 and 百 into numbers: 二十一 becomes 21."""
-    joined: list[str] = []
-    place = 0
-    while place < len(words):
-        value, end = _han_number(words, place)
-        joined.append(words[place] if value is None else str(value))
-        place = max(end, place + 1)
-    return joined
-
-
-def _han_number(words: Sequence[str], place: int) -> tuple[int | None, int]:
-    value: int | None = None
-    for sign, size in (("百", 100), ("十", 10), ("", 1)):
-        digit = HAN_DIGITS.get(words[place]) if place < len(words) else None
-        at_sign = place + (digit is not None)
-        if sign and words[at_sign : at_sign + 1] == [sign]:
-            value = (value or 0) + (digit or 1) * size
-            place = at_sign + 1
-        elif not sign and digit is not None:
-            value = (value or 0) + digit
-            place += 1
-    return value, place
-
-
-def _english_numbers(words: Sequence[str]) -> list[str]:
-    """Turn zero to one hundred into digits: `twenty-one` becomes 21, `a hundred` 100."""
-    joined: list[str] = []
-    follows_tens = False
-    for word in words:
-        unit = UNITS.get(word)
-        if follows_tens and unit and unit < 10:
-            joined[-1] = str(int(joined[-1]) + unit)
-        elif word == "hundred" and joined[-1:] in (["a"], ["1"]):
-            joined[-1] = "100"
-        else:
-            value = {"hundred": 100}.get(word, TENS.get(word, unit))
-            joined.append(word if value is None else str(value))
-        follows_tens = word in TENS
-    return joined
-
-
-def _frequencies(words: Sequence[str]) -> list[str]:
+def _with_frequencies(tokens: Sequence[str]) -> list[str]:
     """Say `weekly` for `every week`, `each week`, `once a week`; likewise day, month and year."""
-    text = f" {' '.join(words)} "
+    text = f" {' '.join(tokens)} "
     for unit, adverb in _EVERY.items():
         text = re.sub(rf" (?:every|each|once (?:a|per|every)) {unit}(?= )", f" {adverb}", text)
     return text.split()
 
 
-def _without_approximations(words: Sequence[str]) -> list[str]:
-    """Leave out what only softens the quantity after it, and `or so` behind one."""
+def _without_approximations(tokens: Sequence[str]) -> list[str]:
+    """Leave out what only softens the quantity after it, and `or so` behind one; `a week` is one."""
     kept: list[str] = []
-    may_count = True  # `a week` is a quantity at the start, and where it is softened
-    for word, following in zip(words, [*words[1:], ""], strict=False):
-        is_softener = word in _APPROXIMATIONS
-        if is_softener and (is_number(following) or following in ("a", "an")):
-            may_count = True
+    for token, following in zip(tokens, [*tokens[1:], ""], strict=False):
+        if token in _APPROXIMATIONS and (is_number(following) or following in ("a", "an")):
             continue
-        is_one = may_count and word in ("a", "an") and following in TIME_UNITS
-        kept.append("1" if is_one else word)
-        may_count = False
+        last = kept[-1] if kept else ""
+        is_rate = is_number(last) or last in _FREQUENCIES
+        is_one = token in ("a", "an") and following in TIME_UNITS and not is_rate
+        kept.append("1" if is_one else token)
     text = f" {' '.join(kept)} "
     return re.sub(r"(?<=\d)((?: \w+)?) or so(?= )", r"\1", text).split()

@@ -1,19 +1,20 @@
 """Verify: what of a run holds, recomputed from the protocol, row by row.
 
 Nothing that a run says of itself is believed: decisions, requests, grades and statistics are computed
-anew, and compared. What cannot be computed, for want of texts, is said and not counted.
+anew, and compared. What cannot be computed, for want of texts, is said.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from deermem_eval.answers import answer_tasks, row_id
-from deermem_eval.answers.run_directory import RESPONSES, RunMarker
-from deermem_eval.cases import Record, build_cases
-from deermem_eval.files import json_document
+from deermem_eval.answers.run_directory import MARKER_SCHEMA_VERSION, RESPONSES, RunMarker
+from deermem_eval.cases import build_cases, dataset_file, load_records, read_longmemeval
+from deermem_eval.files import json_document, sha256_hex
 from deermem_eval.grades.checks import Check, Difference, Verification, compare, same_lines
 from deermem_eval.grades.grade import Grade
 from deermem_eval.grades.graded_rows import ROWS, StoredRun, read_run
@@ -22,13 +23,15 @@ from deermem_eval.grades.grading import statistics_document, summary_document
 from deermem_eval.grades.row_checks import (
     KEPT_FIELDS,
     SUPPORT_FIELDS,
+    Fields,
     answers_equal,
     identity_fields,
     metadata_consistent,
     rows_complete,
     rows_equal,
+    rows_in_order,
 )
-from deermem_eval.protocol import Identity, Protocol
+from deermem_eval.protocol import Identity, Protocol, upstream_identity
 from deermem_eval.reading import read_bytes
 from deermem_eval.selection import CaseDecision, decide, policy_settings
 
@@ -39,9 +42,9 @@ NO_TEXTS = "needs the texts: name them with --upstream and --dataset, or fetch t
 def verify_run(
     folder: Path,
     protocol: Protocol,
-    records: Sequence[Record],
-    identity: Identity,
     *,
+    texts: Protocol | None = None,
+    dataset: Path | None = None,
     expect_digest: str = "",
 ) -> Verification:
     """Recompute a run from its protocol and compare.
@@ -52,10 +55,12 @@ def verify_run(
         A run directory, or a folder of published rows: `qa_run.json` beside `qa.rows.jsonl` or
         `responses/`.
     protocol : Protocol
-    records : sequence of Record
-        Of the data set; with texts, or requests and grades cannot be checked.
-    identity : Identity
-        The five SHA-256 that the run is to have been made from.
+        Whose pins the run is held to: its own files, or the sources of a protocol of facts.
+    texts : Protocol, optional
+        The complete protocol behind a protocol of facts, as it was fetched or copied.
+    dataset : Path, optional
+        The data set, instead of the one that lies with the texts. One that is not pinned is used,
+        and counts as a difference.
     expect_digest : str
         SHA-256 that `qa.rows.jsonl` must have; empty: any.
 
@@ -65,40 +70,64 @@ def verify_run(
         A file is missing or malformed, or the protocol's grader cannot read a reference.
     """
     run = read_run(folder)
-    config = protocol.config
-    cases = build_cases(protocol, records)
+    used = texts or protocol
+    path = dataset_file(used, dataset)
+    if path is None:
+        records, hashes = load_records(protocol), {}
+    else:
+        hashes = {"dataset_sha256": sha256_hex(read_bytes(path, "data set"))}
+        records = read_longmemeval(path, hashes["dataset_sha256"])
+    if not used.missing_texts:
+        hashes = used.identity.as_dict() | hashes
+    config = used.config
+    cases = build_cases(used, records)
     settings, capacity = policy_settings(config), config.pool.qa_capacity
     decided = decide(cases, settings, [capacity], now=config.evaluation_time)
     decisions = {row_id(decision): decision for decision in decided}
     checks = [
-        compare("protocol_hashes", identity.as_dict(), run.marker.artifacts.get),
-        compare("run_settings", *_settings(protocol, identity, run.marker)),
+        _hash_check(upstream_identity(protocol), hashes, run.marker),
+        compare("run_settings", *_settings(protocol, run.marker)),
         rows_complete(decisions, run),
         rows_equal("row_identity", decisions, run, identity_fields(protocol)),
         rows_equal("kept_fact_ids", decisions, run, KEPT_FIELDS),
-        _fingerprint_check(protocol, decisions, run),
+        _fingerprint_check(used, decisions, run),
         metadata_consistent(config.qa.max_attempts, run),
-        *_graded_checks(protocol, decisions, run),
+        *_graded_checks(used, decisions, run),
     ]
     if expect_digest:
         checks.append(compare("rows_digest", {ROWS: expect_digest}, {ROWS: run.rows_sha256}.get))
     return Verification(tuple(checks), run.rows_sha256)
 
 
-def _settings(
-    protocol: Protocol, identity: Identity, marker: RunMarker
-) -> tuple[dict[str, Any], Callable[[str], Any]]:
+def _hash_check(pinned: Identity, used: Mapping[str, str], marker: RunMarker) -> Check:
+    """Compare what is pinned with what the run says, and with the files that were used here."""
+    said = {"dataset_sha256": marker.dataset.get("sha256"), **marker.artifacts}
+    differences = []
+    for name, pin in pinned.as_dict().items():
+        if said.get(name) != pin:
+            differences.append(Difference(name, pin, said.get(name)))
+        elif used.get(name, pin) != pin:
+            differences.append(Difference(f"{name} of the file used here", pin, used[name]))
+    return Check("protocol_hashes", len(pinned.as_dict()), tuple(differences))
+
+
+def _settings(protocol: Protocol, marker: RunMarker) -> tuple[dict[str, Any], Callable[[str], Any]]:
     """Return what the marker must say beside the hashes, and what it says."""
     config = protocol.config
     qa = config.qa.model_dump(exclude={"answer_prompt", "provider"})
-    expected = {"protocol_id": config.protocol_id, "qa.capacity": config.pool.qa_capacity}
-    expected |= {f"qa.{key}": value for key, value in qa.items()}
-    dataset = config.dataset.model_dump(exclude={"sha256"})
-    expected |= {f"dataset.{key}": value for key, value in dataset.items()}
-    expected["dataset.sha256"] = marker.artifacts.get("dataset_sha256", identity.dataset_sha256)
-    found = {"protocol_id": marker.protocol_id}
-    found |= {f"qa.{key}": value for key, value in marker.qa.items()}
-    found |= {f"dataset.{key}": value for key, value in marker.dataset.items()}
+    expected = {
+        "schema_version": MARKER_SCHEMA_VERSION,
+        "protocol_id": config.protocol_id,
+        "qa.capacity": config.pool.qa_capacity,
+        **{f"qa.{key}": value for key, value in qa.items()},
+        **{f"dataset.{key}": value for key, value in config.dataset.model_dump().items()},
+    }
+    found = {
+        "schema_version": marker.schema_version,
+        "protocol_id": marker.protocol_id,
+        **{f"qa.{key}": value for key, value in marker.qa.items()},
+        **{f"dataset.{key}": value for key, value in marker.dataset.items()},
+    }
     return expected, found.get
 
 
@@ -106,45 +135,52 @@ def _fingerprint_check(
     protocol: Protocol, decisions: Mapping[str, CaseDecision], run: StoredRun
 ) -> Check:
     name = "request_fingerprint"
-    if protocol.missing_texts or not _have_texts(decisions.values()):
-        return Check(name, 0, not_checked=NO_TEXTS)
-    tasks = {task.row_id: task.fingerprint for task in answer_tasks(protocol, decisions.values())}
-    return rows_equal(name, decisions, run, {name: lambda decision: tasks[row_id(decision)]})
+    with_texts = {key: one for key, one in decisions.items() if one.case.texts}
+    complete = [one for one in with_texts.values() if _is_complete(one)]
+    if protocol.missing_texts or not complete:
+        return Check(name, 0, note=NO_TEXTS)
+    tasks = {task.row_id: task.fingerprint for task in answer_tasks(protocol, complete)}
+    known = {key: decisions[key] for key in decisions if key in tasks}
+    check = rows_equal(name, known, run, {name: lambda decision: tasks[row_id(decision)]})
+    return replace(check, note=_without_texts(len(decisions) - len(known)))
 
 
 def _graded_checks(
     protocol: Protocol, decisions: Mapping[str, CaseDecision], run: StoredRun
 ) -> list[Check]:
     if not run.graded:
-        reason = f"the run holds no {ROWS}: it is not graded yet"
-        return [Check(name, 0, not_checked=reason) for name in GRADED_CHECKS]
+        note = f"the run holds no {ROWS}: it is not graded yet"
+        return [Check(name, 0, note=note) for name in GRADED_CHECKS]
     support, grade, grade_rule, summary, statistics = GRADED_CHECKS
+    grades = _regraded(protocol, decisions, run)
+    known = {key: one for key, one in decisions.items() if one.case.texts}
+    note = _without_texts(len(decisions) - len(known)) if known else NO_TEXTS
+    fields: Mapping[str, Fields] = {
+        grade: {"grade_correct": lambda decision: grades[row_id(decision)].correct},
+        grade_rule: {"grade_rule": lambda decision: grades[row_id(decision)].rule},
+    }
+    checks = [rows_in_order(run), rows_equal(support, decisions, run, SUPPORT_FIELDS)]
+    checks += [
+        replace(rows_equal(name, known, run, of_name), note=note)
+        for name, of_name in fields.items()
+    ]
     correct = {name: row.grade_correct for name, row in run.graded.items()}
-    checks = [rows_equal(support, decisions, run, SUPPORT_FIELDS)]
-    if _have_texts(decisions.values()):
-        regraded = _regraded(protocol, decisions, run)
-        correct = {name: one.correct for name, one in regraded.items()}
-        checks += [
-            rows_equal(grade, decisions, run, {"grade_correct": lambda d: correct[row_id(d)]}),
-            rows_equal(
-                grade_rule, decisions, run, {"grade_rule": lambda d: regraded[row_id(d)].rule}
-            ),
-        ]
-    else:
-        checks += [Check(name, 0, not_checked=NO_TEXTS) for name in (grade, grade_rule)]
+    correct |= {name: one.correct for name, one in grades.items()}
+    recorded = "" if len(known) == len(decisions) else "made from grades that the rows record"
     for name, filename, document in (
         (summary, "qa.summary.json", summary_document),
         (statistics, "qa.stats.json", statistics_document),
     ):
         path = run.folder / filename
-        if not path.is_file():
-            checks.append(Check(name, 0, not_checked=f"the run holds no {filename}"))
+        if not (path.exists() or path.is_symlink()):
+            checks.append(Check(name, 0, note=f"the run holds no {filename}"))
         elif decisions.keys() - correct.keys():
             missing = Difference(filename, "made from all rows", "some rows are missing")
             checks.append(Check(name, 1, (missing,)))
         else:
             expected = json_document(document(_outcomes(decisions, correct), protocol.config))
-            checks.append(same_lines(name, expected, read_bytes(path, filename)))
+            check = same_lines(name, expected, read_bytes(path, filename))
+            checks.append(replace(check, note=recorded))
     if any((run.folder / RESPONSES).glob("*.json")):
         checks.append(answers_equal(run))
     return checks
@@ -178,5 +214,9 @@ def _outcomes(decisions: Mapping[str, CaseDecision], correct: Mapping[str, bool]
     )
 
 
-def _have_texts(decisions: Iterable[CaseDecision]) -> bool:
-    return all(decision.case.texts for decision in decisions)
+def _is_complete(decision: CaseDecision) -> bool:
+    return all("content" in fact for fact in decision.case.facts)
+
+
+def _without_texts(rows: int) -> str:
+    return f"{rows} rows have no texts here" if rows else ""

@@ -15,13 +15,11 @@ from pydantic import (
     model_validator,
 )
 
-from deermem_eval.protocol.contract import parse_contract
+from deermem_eval.protocol.contract import Sha256, Text, parse_contract
 from deermem_eval.reading import parse_yaml
 from deermem_eval.weights import weights_problem
 
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 EnvironmentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-NonEmpty = Annotated[str, StringConstraints(min_length=1)]
 SchemaVersion = Annotated[int, Field(ge=1, le=1)]  # Literal[1] would take true for 1
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(ge=1)]
@@ -56,7 +54,7 @@ def _stays_inside(path: str) -> str:
     return path
 
 
-InnerPath = Annotated[NonEmpty, AfterValidator(_stays_inside)]
+InnerPath = Annotated[Text, AfterValidator(_stays_inside)]
 """A path relative to a folder, which it does not leave."""
 
 
@@ -69,7 +67,7 @@ class Contract(BaseModel):
 class Dataset(Contract):
     """The pinned data set: repository and revision on the Hugging Face Hub, file, SHA-256."""
 
-    repository: NonEmpty
+    repository: Text
     revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
     filename: InnerPath
     sha256: Sha256
@@ -83,10 +81,10 @@ class Pool(Contract):
     qa_capacity: int
     distractors: Positive
     distractor_bank_size: Positive
-    distractor_types: Annotated[tuple[NonEmpty, ...], Field(min_length=1)]
+    distractor_types: Annotated[tuple[Text, ...], Field(min_length=1)]
     distractor_min_evidence_chars: Annotated[int, Field(ge=0)]
     distractor_max_evidence_chars: Positive
-    offset_namespace: NonEmpty
+    offset_namespace: Text
     fact_order: Literal["fact-id"]
 
     @model_validator(mode="after")
@@ -167,7 +165,7 @@ class Qa(Contract):
     provider: Literal["openai-compatible"]
     api_key_env: EnvironmentName
     base_url_env: EnvironmentName
-    model: NonEmpty
+    model: Text
     temperature: Annotated[float, Field(ge=0, le=2)]
     max_tokens: Positive
     stream: Literal[False]
@@ -188,8 +186,8 @@ class ProtocolConfig(Contract):
     """The whole config file (deer-flow PR #4810, `configs/*.yaml`)."""
 
     schema_version: SchemaVersion
-    protocol_id: NonEmpty
-    required_policy_version: NonEmpty
+    protocol_id: Text
+    required_policy_version: Text
     evaluation_time: Instant
     dataset: Dataset
     pool: Pool

@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from deermem_eval.errors import DeermemEvalError
 
+Text = Annotated[str, StringConstraints(min_length=1)]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0, le=10**15)]
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -34,7 +37,9 @@ def first_problem(error: ValidationError) -> str:
     first = problems[0]
     key = ".".join(str(part) for part in first["loc"]) or "the document"
     message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
+    if first["type"] == "json_invalid":  # our own JSON, so a text in it is at fault
+        message = "a text holds half of a surrogate pair; correct it"
+    elif first["type"] == "extra_forbidden":
         message = "is not a key of this format; remove it or correct its spelling"
     elif first["type"] == "missing":
         message = "is missing; add it"

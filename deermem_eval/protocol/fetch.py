@@ -1,18 +1,23 @@
 """Fetch: the texts behind a protocol of facts, each file checked before it is kept.
 
 Promises: a file under its final name is always the pinned one, whole; what is there already is neither
-asked for nor written again; an interrupted fetch goes on with the file that it had not finished.
+asked for nor written again; an interrupted fetch keeps the files that it had finished.
 """
 
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.files import sha256_hex, write_file
-from deermem_eval.protocol.download import NotThereError, download, download_dataset
+from deermem_eval.files import refuse_unwritable, sha256_hex, write_file
+from deermem_eval.places import resolved
+from deermem_eval.protocol.config import Dataset
+from deermem_eval.protocol.download import NotThereError, download
+from deermem_eval.protocol.hub import cached_dataset, download_dataset
 from deermem_eval.protocol.protocol import Protocol, load_protocol
-from deermem_eval.protocol.sources import Source, read_sources
+from deermem_eval.protocol.sources import PUBLISHED, Source, read_sources
 from deermem_eval.reading import read_bytes
 
 UPSTREAM_URL = "https://raw.githubusercontent.com/bytedance/deer-flow"
@@ -73,30 +78,28 @@ def fetch_protocol(
             f"protocol {protocol.name} is complete as it is; there is nothing to fetch"
         )
     folder = fetched_folder(protocol, cache_dir)
-    for source in sources:
-        path = folder / source.path
-        if not _is_there(path, source.sha256):
+    if resolved(folder) == resolved(protocol.folder):
+        raise DeermemEvalError(
+            f"{folder} is the folder of the facts themselves; name another --cache-dir"
+        )
+    with _alone(cache_dir):
+        for source in sources:
+            path = folder / source.path
+            if _is_there(path, source.sha256):
+                yield FetchedFile(path, "there already")
+                continue
             content, origin = _upstream_file(source, upstream, upstream_url)
             write_file(path, content)
             yield FetchedFile(path, origin)
-        else:
+        pinned = protocol.config.dataset
+        path = folder / pinned.filename
+        if _is_there(path, pinned.sha256):
             yield FetchedFile(path, "there already")
-    pinned = protocol.config.dataset
-    path = folder / pinned.filename
-    if _is_there(path, pinned.sha256):
-        yield FetchedFile(path, "there already")
-        return
-    if dataset is not None:
-        content, origin = read_bytes(dataset, "data set"), f"copied from {dataset}"
-    else:
-        say(
-            f"asking the Hugging Face Hub for {pinned.filename}; without a network this takes a while"
-        )
-        content = download_dataset(pinned, cache_dir)
-        origin = "from the Hugging Face Hub"
-    _refuse_other_hash(content, pinned.sha256, origin, "name the pinned data set with --dataset")
-    write_file(path, content)
-    yield FetchedFile(path, origin)
+        else:
+            content, origin = _dataset_file(pinned, cache_dir, dataset, say)
+            write_file(path, content)
+            yield FetchedFile(path, origin)
+        load_protocol(folder)  # refuses what else lies in the way there
 
 
 def fetched_folder(protocol: Protocol, cache_dir: Path) -> Path:
@@ -116,10 +119,10 @@ def with_fetched_texts(protocol: Protocol, cache_dir: Path) -> Protocol:
     """
     folder = fetched_folder(protocol, cache_dir)
     sources = read_sources(protocol)
-    names = [source.path for source in sources] + [protocol.config.dataset.filename]
-    if not sources or not all((folder / name).is_file() for name in names):
+    wanted = [source for source in sources if source.artifact != PUBLISHED]
+    if not wanted or not all((folder / source.path).is_file() for source in wanted):
         return protocol
-    for source in sources:
+    for source in wanted:
         if not _is_there(folder / source.path, source.sha256):
             raise DeermemEvalError(
                 f"{folder / source.path} is not the pinned file; run `deermem-eval fetch "
@@ -128,12 +131,48 @@ def with_fetched_texts(protocol: Protocol, cache_dir: Path) -> Protocol:
     return load_protocol(folder)
 
 
+@contextmanager
+def _alone(cache_dir: Path) -> Iterator[None]:
+    """Keep a second fetch out, and clear away what a killed one has left."""
+    from filelock import FileLock, Timeout
+
+    refuse_unwritable(cache_dir)
+    lock = FileLock(cache_dir / ".fetch.lock", timeout=0)
+    try:
+        with lock:
+            for left in cache_dir.glob(".hub-*.partial"):
+                shutil.rmtree(left, ignore_errors=True)
+            yield
+    except Timeout as error:
+        raise DeermemEvalError(
+            f"another fetch is at work in {cache_dir}; wait for it, or name another --cache-dir"
+        ) from error
+
+
+def _dataset_file(
+    pinned: Dataset, cache_dir: Path, dataset: Path | None, say: Callable[[str], None]
+) -> tuple[bytes, str]:
+    if dataset is not None:
+        content, origin = read_bytes(dataset, "data set"), f"copied from {dataset}"
+        _refuse_other_hash(content, pinned.sha256, origin, "name the pinned file with --dataset")
+        return content, origin
+    cached = cached_dataset(pinned)
+    if cached is not None and sha256_hex(cached) == pinned.sha256:
+        return cached, "from the cache of the Hugging Face Hub's client"
+    say(f"asking the Hugging Face Hub for {pinned.filename}; without a network this takes a while")
+    content, origin = download_dataset(pinned, cache_dir), "from the Hugging Face Hub"
+    _refuse_other_hash(content, pinned.sha256, origin, "name the pinned file with --dataset")
+    return content, origin
+
+
 def _is_there(path: Path, sha256: str) -> bool:
     return path.is_file() and sha256_hex(read_bytes(path, "fetched file")) == sha256
 
 
 def _upstream_file(source: Source, upstream: Path | None, upstream_url: str) -> tuple[bytes, str]:
-    remedy = f"set {UPSTREAM_VARIABLE} to a mirror, or name a local copy with --upstream"
+    remedy = (
+        f"set {UPSTREAM_VARIABLE} to a mirror, or name a local copy with --upstream (and --dataset)"
+    )
     if upstream is not None:
         path = upstream / source.path
         content = read_bytes(path, "upstream file", limit=UPSTREAM_BYTES_LIMIT)
@@ -161,6 +200,6 @@ def _refuse_other_hash(content: bytes, sha256: str, origin: str, remedy: str) ->
     actual = sha256_hex(content)
     if actual != sha256:
         raise WrongHashError(
-            f"{origin} comes a file with SHA-256 {actual}, and {sha256} is pinned; nothing was "
+            f"{origin} comes a file with SHA-256 {actual}, and {sha256} is pinned; it was not "
             f"kept; {remedy}"
         )

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from deermem_eval.protocol.config import Contract, NonEmpty, Positive, SchemaVersion
-from deermem_eval.protocol.contract import parse_contract
+from deermem_eval.protocol.config import Contract, Positive, SchemaVersion
+from deermem_eval.protocol.contract import Count, Text, parse_contract
 from deermem_eval.reading import parse_json
 
 OfficialScenario = Literal[
@@ -16,20 +16,19 @@ OfficialScenario = Literal[
 ]
 CaseId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
 LossRank = Annotated[int, Field(ge=1, le=10)]
-NotNegative = Annotated[int, Field(ge=0)]
 
 
 class Selection(Contract):
     """The rule that picks the official cases out of the data set."""
 
-    eligible_question_types: Annotated[tuple[NonEmpty, ...], Field(min_length=1)]
-    excluded_pilot_ids: tuple[NonEmpty, ...]
-    exclude_abstention_suffix: NonEmpty
-    answer_min_chars: NotNegative
-    answer_max_chars: NotNegative
-    answer_excluded_substrings: tuple[NonEmpty, ...]
-    evidence_min_chars: NotNegative
-    evidence_max_chars: NotNegative
+    eligible_question_types: Annotated[tuple[Text, ...], Field(min_length=1)]
+    excluded_pilot_ids: tuple[Text, ...]
+    exclude_abstention_suffix: Text
+    answer_min_chars: Count
+    answer_max_chars: Count
+    answer_excluded_substrings: tuple[Text, ...]
+    evidence_min_chars: Count
+    evidence_max_chars: Count
     take_per_question_type: Positive
     cases_per_type_per_scenario: Positive
 
@@ -47,7 +46,7 @@ class OfficialManifest(Contract):
     """The official cases by scenario (deer-flow PR #4810, `manifests/longmemeval-*.json`)."""
 
     schema_version: SchemaVersion
-    protocol_id: NonEmpty
+    protocol_id: Text
     selection: Selection
     scenario_order: Annotated[tuple[OfficialScenario, ...], Field(min_length=1)]
     loss_ranks: Annotated[tuple[LossRank, ...], Field(min_length=1)]
@@ -95,9 +94,9 @@ class SyntheticCase(Contract):
     """One correction case. Its three texts may be absent, and then all three are."""
 
     case_id: CaseId
-    support_fact: NonEmpty | None = None
-    question: NonEmpty | None = None
-    answer: NonEmpty | None = None
+    support_fact: Text | None = None
+    question: Text | None = None
+    answer: Text | None = None
     loss_rank: LossRank
 
     @property
@@ -119,7 +118,7 @@ class SyntheticManifest(Contract):
     """The correction cases (deer-flow PR #4810, `manifests/synthetic-corrections-*.json`)."""
 
     schema_version: SchemaVersion
-    protocol_id: NonEmpty
+    protocol_id: Text
     scenario: Literal["correction_reserve"]
     cases: Annotated[tuple[SyntheticCase, ...], Field(min_length=1)]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
-from deermem_eval.places import expanded, shipped_folder
+from deermem_eval.places import resolved, shipped_folder
 from deermem_eval.protocol.config import ProtocolConfig, parse_config
 from deermem_eval.protocol.identity import Identity
 from deermem_eval.protocol.manifests import (
@@ -17,7 +17,10 @@ from deermem_eval.protocol.manifests import (
 from deermem_eval.protocol.prompt import AnswerPrompt, parse_prompt
 from deermem_eval.reading import CONTRACT_BYTES_LIMIT, parse_json, read_bytes
 
-FETCH_REMEDY = "bring the texts with `deermem-eval fetch pr4789` or name a folder that holds them"
+FETCH_REMEDY = (
+    "bring the texts with `deermem-eval fetch pr4789` and name the folder that it prints, or "
+    "another that holds them"
+)
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ def shipped_protocols() -> tuple[str, ...]:
 def _config_path(source: str | Path) -> Path:
     text = str(source)
     path = shipped_folder("data") / text if text in shipped_protocols() else Path(text)
-    path = expanded(path).resolve()
+    path = resolved(path)
     if path.is_file():
         return path
     if not path.is_dir():

@@ -42,7 +42,7 @@ def read_sources(protocol: Protocol) -> tuple[Source, ...]:
         none; the message names file and line.
     """
     path, what = protocol.folder / "sources.csv", "sources"
-    if not path.is_file():
+    if not (path.exists() or path.is_symlink()):
         return ()
     sources = []
     for line, row in parse_csv(read_bytes(path, what), path, what, SOURCE_COLUMNS):

@@ -7,25 +7,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from deermem_eval.grades.stages import STAGES
 from deermem_eval.report.style import (
     COLUMN_INCHES,
     POLICY_COLOURS,
     POLICY_MARKERS,
-    STAGE_COLOURS,
-    STAGE_HATCHES,
+    STAGE_LOOKS,
     house_style,
     set_title,
 )
 
 COUNT_COLUMNS = (16, 48)  # right of the axis, in points
-STAGE_LABELS = {
-    "right": "right",
-    "right_without_support": "right, though the fact was evicted",
-    "kept_wrong": "fact kept, wrong",
-    "kept_abstained": "fact kept, abstained",
-    "support_gone": "fact evicted",
-}
 
 
 def qa_accuracy(accuracy: pd.DataFrame, by_suite: pd.DataFrame, *, alpha: float) -> Figure:
@@ -62,17 +53,17 @@ def qa_accuracy(accuracy: pd.DataFrame, by_suite: pd.DataFrame, *, alpha: float)
     return figure
 
 
-def answer_stages(stages: pd.DataFrame) -> Figure:
+def answer_stages(stages: pd.DataFrame, by_suite: pd.DataFrame) -> Figure:
     """Draw what became of every answer of one run, a bar a scenario and policy.
 
     Parameters
     ----------
-    stages : DataFrame
-        As `stages_by_scenario()` returns it, of one run.
+    stages, by_suite : DataFrame
+        As `stages_by_scenario()` and `stages_by_suite()` return them, of one run.
     """
     scenarios = list(stages["scenario"].unique())
     policies = list(stages["policy"].unique())
-    shown = [stage for stage in STAGES if stages[stage].any()]
+    shown = [stage for stage in STAGE_LOOKS if stages[stage].any()]
     with house_style():
         figure = Figure(figsize=(COLUMN_INCHES, 1.0 + 0.36 * len(scenarios)))
         axis = figure.subplots()
@@ -88,21 +79,15 @@ def answer_stages(stages: pd.DataFrame) -> Figure:
         axis.tick_params(axis="y", length=0)
         figure.legend(
             handles=[
-                Patch(
-                    facecolor=STAGE_COLOURS[stage],
-                    hatch=STAGE_HATCHES[stage],
-                    edgecolor="white",
-                    linewidth=0,
-                    label=STAGE_LABELS[stage],
-                )
-                for stage in shown
+                Patch(facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0, label=label)
+                for label, colour, hatch in (STAGE_LOOKS[stage] for stage in shown)
             ],
             loc="outside lower center",
             ncols=2,
             frameon=False,
             handlelength=1.2,
         )
-        set_title(figure, _stages_message(stages))
+        set_title(figure, _stages_message(by_suite[by_suite["suite"] == "overall"]))
     return figure
 
 
@@ -110,6 +95,7 @@ def _draw_stages(axis: Axes, y: float, row: pd.Series, shown: list[str]) -> None
     left = 0
     for stage in shown:
         count = row[stage]
+        _, colour, hatch = STAGE_LOOKS[stage]
         if not count:
             continue
         axis.barh(
@@ -117,8 +103,8 @@ def _draw_stages(axis: Axes, y: float, row: pd.Series, shown: list[str]) -> None
             count,
             left=left,
             height=0.34,
-            color=STAGE_COLOURS[stage],
-            hatch=STAGE_HATCHES[stage],
+            color=colour,
+            hatch=hatch,
             edgecolor="white",
             linewidth=0.5,
         )
@@ -128,7 +114,7 @@ def _draw_stages(axis: Axes, y: float, row: pd.Series, shown: list[str]) -> None
             str(count),
             ha="center",
             va="center",
-            bbox={"facecolor": STAGE_COLOURS[stage], "edgecolor": "none", "pad": 0.6},
+            bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6},
         )
         left += count
 
@@ -182,11 +168,7 @@ def _accuracy_message(overall: pd.DataFrame) -> str:
     return f"{rows[0]['run']}: overall, {counts} correct answers of {rows[0]['cases']}"
 
 
-def _stages_message(stages: pd.DataFrame) -> str:
-    total = stages[[*STAGES, "cases"]].sum()
-    right = total["right"] + total["right_without_support"]
-    kept = total["kept_wrong"] + total["kept_abstained"]
-    return (
-        f"{stages['run'].iloc[0]}: {right} of {total['cases']} answers are right; "
-        f"{total['support_gone']} fail with the fact evicted, {kept} although it was kept"
-    )
+def _stages_message(overall: pd.DataFrame) -> str:
+    rows = overall.to_dict("records")
+    costs = " and ".join(f"{row['policy']} {row['support_gone']}" for row in rows)
+    return f"{rows[0]['run']}: of {rows[0]['cases']} answers each, eviction costs {costs}"

@@ -28,20 +28,14 @@ COMPONENT_COLOURS = {
     "accessHeat": "#e69f00",
 }
 COMPONENT_HATCHES = {"confidence": "", "confirmationFreshness": "", "accessHeat": "////"}
-STAGE_COLOURS = {
-    "right": "#56b4e9",
-    "right_without_support": "#cce5f6",
-    "kept_wrong": "#d55e00",
-    "kept_abstained": "#f0c565",
-    "support_gone": "#cfcfcf",
+STAGE_LOOKS = {
+    "right": ("right", "#56b4e9", ""),
+    "right_without_support": ("right, though the fact was evicted", "#cce5f6", ""),
+    "kept_wrong": ("fact kept, wrong", "#d55e00", "////"),
+    "kept_abstained": ("fact kept, abstained", "#f0c565", ""),
+    "support_gone": ("fact evicted", "#cfcfcf", "...."),
 }
-STAGE_HATCHES = {
-    "right": "",
-    "right_without_support": "",
-    "kept_wrong": "////",
-    "kept_abstained": "",
-    "support_gone": "....",
-}
+"""Label, colour and hatch of each stage, as `deermem_eval.grades.STAGES` names them."""
 
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",

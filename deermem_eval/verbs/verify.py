@@ -12,12 +12,11 @@ from deermem_eval.verbs.options import (
     cache_folder,
     print_json,
     protocol_name,
-    say,
     sha256_digits,
 )
 
 if TYPE_CHECKING:
-    from deermem_eval.grades import Difference
+    from deermem_eval.grades import Difference, Verification
 
 NAME = "verify"
 SUMMARY = "recompute a run: hashes, requests, kept facts, grades, statistics"
@@ -30,21 +29,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "run_folder",
         type=Path,
         metavar="RUN",
-        help="a run directory, or a folder of published rows (qa.rows.jsonl and qa_run.json)",
+        help="folder of an answered or graded run, or of published rows: qa_run.json beside "
+        "qa.rows.jsonl or responses/",
     )
     add_protocol(parser)
     parser.add_argument(
         "--upstream",
         type=Path,
         metavar="DIR",
-        help="a local copy of deer-flow's deermem_eviction/, as the protocol (default: what "
+        help="the protocol's texts: a local copy of deer-flow's deermem_eviction/ (default: what "
         "`fetch` has brought, if it is there)",
     )
     parser.add_argument(
         "--dataset",
         type=Path,
         metavar="FILE",
-        help="the data set; another than the pinned one is used, and counts as a difference",
+        help="the data set (default: the one that lies with the texts); another than the pinned one "
+        "is used, and counts as a difference",
     )
     add_cache(parser)
     parser.add_argument(
@@ -58,53 +59,52 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Verify, and print what holds, and the first rows of what does not."""
-    from dataclasses import replace
-
-    from deermem_eval.cases import load_records, read_longmemeval
     from deermem_eval.errors import DeermemEvalError
-    from deermem_eval.files import sha256_hex
     from deermem_eval.grades import verify_run
-    from deermem_eval.protocol import load_protocol, upstream_identity, with_fetched_texts
-    from deermem_eval.reading import read_bytes
+    from deermem_eval.protocol import load_protocol, with_fetched_texts
     from deermem_eval.report import text_table
 
     if not options.run_folder.is_dir():
         raise DeermemEvalError(
-            f"{options.run_folder} is no folder; name the one that holds qa_run.json"
+            f"{options.run_folder} is no folder; name the one that holds qa_run.json (the published "
+            "run comes with `deermem-eval fetch pr4789`)"
         )
-    if options.upstream and options.protocol:
-        raise DeermemEvalError("--upstream and --protocol both name a protocol; give one of them")
-    protocol = load_protocol(options.upstream or protocol_name(options))
-    protocol = with_fetched_texts(protocol, cache_folder(options))
-    identity = upstream_identity(protocol)
-    if options.dataset:
-        sha256 = sha256_hex(read_bytes(options.dataset, "data set"))
-        identity = replace(identity, dataset_sha256=sha256)
-        records = read_longmemeval(options.dataset, sha256)
-    else:
-        records = load_records(protocol)
+    protocol = load_protocol(protocol_name(options))
+    texts = (
+        load_protocol(options.upstream)
+        if options.upstream
+        else with_fetched_texts(protocol, cache_folder(options))
+    )
     verification = verify_run(
-        options.run_folder, protocol, records, identity, expect_digest=options.expect_digest or ""
+        options.run_folder,
+        protocol,
+        texts=texts,
+        dataset=options.dataset,
+        expect_digest=options.expect_digest or "",
     )
     if options.json:
         print_json(verification.as_dict())
     else:
         print(text_table(verification.table()))
         for check in verification.checks:
-            if check.not_checked:
-                print(f"{check.name} is not checked: {check.not_checked}")
+            if check.note:
+                print(f"{check.name}: {check.note}")
             for difference in check.differences[:SHOWN]:
                 print(f"{check.name}, {_sentence(difference)}")
             if len(check.differences) > SHOWN:
                 print(f"{check.name}: {len(check.differences) - SHOWN} more like it")
         if verification.rows_sha256:
             print(f"SHA-256 of qa.rows.jsonl: {verification.rows_sha256}")
-    unchecked = [check.name for check in verification.checks if check.not_checked]
-    if not verification.holds:
-        say("it does not hold")
-        return 1
-    say("everything holds" if not unchecked else f"holds, but not checked: {', '.join(unchecked)}")
-    return 0
+        print(_verdict(verification))
+    return 0 if verification.holds else 1
+
+
+def _verdict(verification: "Verification") -> str:
+    fallen = [check.name for check in verification.checks if check.differences]
+    if fallen:
+        return f"does not hold: {', '.join(fallen)}"
+    partly = [check.name for check in verification.checks if check.note]
+    return f"holds, but not checked in full: {', '.join(partly)}" if partly else "everything holds"
 
 
 def _sentence(difference: "Difference") -> str:

@@ -58,7 +58,7 @@ def test_one_changed_byte_is_refused_before_parsing(small):
     content[0] = ord("?")
     small.dataset.write_bytes(content)
     actual = sha256_hex(bytes(content))
-    said = f"SHA-256 {actual}, but the protocol pins {expected}; .*deermem-eval fetch pr4789"
+    said = f"SHA-256 {actual}, but the protocol pins {expected}; use .*deermem-eval fetch pr4789"
     with pytest.raises(DeermemEvalError, match=said):
         load_cases(protocol, small.dataset)
 
@@ -94,7 +94,7 @@ def test_a_data_set_must_be_a_list(small):
 
 def test_without_records_and_without_data_set_the_remedy_is_named(small):
     small.dataset.unlink()
-    with pytest.raises(DeermemEvalError, match="name it with --dataset, or bring it with"):
+    with pytest.raises(DeermemEvalError, match="name it with --dataset, or put it into"):
         load_cases(load_protocol(small.folder))
 
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.grades import GRADERS, UngradableReferenceError, grade_answer
+from deermem_eval.grades.overlap_v1 import FUNCTION_WORDS
 
 V1, V2 = GRADERS
-ACCEPTABLE = "21 days. 22 days (including the last day) is also acceptable."
+ACCEPTABLE = "21 days. 22 days (counting both ends) is also acceptable."
 RANGE = "21 days; answers ranging from 20 days to 22 days are fine"
 
 
@@ -28,12 +29,15 @@ def test_the_frozen_grader_equals_the_published_one(vectors):
 
 
 def test_the_second_grader_parts_from_the_first_only_where_that_is_wrong(vectors):
-    """On the published pairs; each difference with its reason."""
+    """On the published pairs; each row that differs, with its reason."""
     reasons = {
-        ("About one week.", "exact"): "the reference says one week; `about` only softens it",
-        ("About one week (roughly 9 days).", "exact"): "the same, and 9 days is in the range too",
-        ("21 days ago.", "substring"): "21 days is the reference; the 22 is only acceptable too",
-        ("Weekly.", "exact"): "weekly is every week",
+        ("run1", "993da5e2__hybrid-v1"): "`about` only softens, and the reference allows a range",
+        ("run2", "993da5e2__confidence"): "the same",
+        ("run2", "993da5e2__hybrid-v1"): "the same, and the aside is in the range too",
+        ("run3", "993da5e2__confidence"): "the same",
+        ("run3", "993da5e2__hybrid-v1"): "the same",
+        ("run1", "9a707b81__hybrid-v1"): "it is the first of two accepted counts of days",
+        ("run2", "2698e78f__hybrid-v1"): "`weekly` is every week",
     }
     found = set()
     for vector in vectors:
@@ -42,8 +46,13 @@ def test_the_second_grader_parts_from_the_first_only_where_that_is_wrong(vectors
             second = grade_answer(vector["prediction"], vector["reference"], version=V2)
             if first.correct != second.correct:
                 assert not first.correct, vector
-                found.add((vector["prediction"], second.rule))
+                found.add((vector["run"], vector["row_id"]))
     assert found == set(reasons)
+
+
+def test_the_function_words_are_the_published_ones(reference):
+    assert set((reference / "function_words.txt").read_text().split()) == FUNCTION_WORDS
+    assert not {"yes", "no", "not"} & FUNCTION_WORDS
 
 
 FROZEN = [
@@ -101,7 +110,13 @@ RIGHT = [
     ("~5", "5"), ("11 weeks and 4 days", "81 days"), ("90 minutes", "1.5 hours"), ("3", "3 weeks"),
     # what a reference accepts beside its first answer
     ("21 days ago", ACCEPTABLE), ("22 days", ACCEPTABLE), ("three weeks", RANGE), ("20", RANGE),
-    ("about 22 days", RANGE),
+    ("about 22 days", RANGE), ("2 weeks", "One week; answers ranging from 1 to 2 weeks are fine"),
+    # names that are spelled like function words, leading points, ordinals
+    ("May", "May 2023"), ("Will", "Will Smith"), ("US", "the US Navy"), ("IT", "the IT department"),
+    (".5", "0.5"), ("twenty-first", "21st"), ("the third of June", "June 3"),
+    # what looks like a list or a denial and is none
+    ("14 March 2026", "14 March"), ("Anna and Ben", "Ben and Anna"), ("不锈钢", "钢"), ("No one", "no one"),
+    ("maybe 5", "5"), ("My sister and I", "my sister"), ("70-200mm zoom", "a 70-200mm zoom lens"),
 ]  # fmt: skip
 
 WRONG = [
@@ -131,6 +146,14 @@ WRONG = [
     ("11 weeks and 4 days", "4 days", "numeric-conflict"), ("about 6", "5", "numeric-conflict"),
     ("4 weeks", RANGE, "numeric-conflict"), ("23 days", ACCEPTABLE, "numeric-conflict"),
     ("21 months", RANGE, "numeric-conflict"),
+    ("8 months", "One week; answers ranging from 7 to 10 days are fine", "numeric-conflict"),
+    ("፩ days", "5 days", "overlap-reject"),
+    # lists of two, several numbers, guesses
+    ("Monday and Tuesday", "Monday", "hedge"), ("上海、北京", "上海", "hedge"),
+    ("5 and 6", "5", "hedge"), ("5, 6", "5", "numeric-conflict"), ("5-6", "5", "numeric-conflict"),
+    ("5 to 6", "5", "numeric-conflict"), ("between 5 and 9 days", "5 days", "numeric-conflict"),
+    ("It could be Monday. It could be Tuesday.", "Monday", "hedge"),
+    ("without sugar", "sugar", "negation-conflict"), ("It wasnt blue", "blue", "negation-conflict"),
     # as in the first version
     ("", "x", "empty-prediction"), ("?!", "x", "empty-prediction"),
     ("INSUFFICIENT.", "x", "insufficient"), ("INSUFFICIENT", "insufficient", "insufficient"),
@@ -168,7 +191,7 @@ def test_an_unknown_version_is_refused():
 
 PIECES = st.sampled_from(
     ["INSUFFICIENT", "yes", "no,", "not", "or", "either", "about", "a", "week", "weeks", "days", "5",
-     "1,200", "2.5", "-3", "½", "twenty", "one", "hundred", "二", "十", "百", "不", "ranging from",
+     "1,200", "2.5", "-3", "½", "twenty", "one", "hundred", "二", "十", "百", "፩", "𐹠", "²", "maybe", "不", "ranging from",
      "to", "is also acceptable.", "(", ")", "/", ";", "every", "\ud800", "\0", "٣", "Σ", "ΐ", "%"]
 )  # fmt: skip
 ANSWERS = st.one_of(
@@ -200,9 +223,13 @@ def test_the_reference_itself_is_right(version, expected):
     assert grade.correct or grade.rule == "insufficient"
 
 
+LONG = ["9", "(", "no ", "a, ", "，", "1,", "x or ", "twenty ", "百", "ranging from 1 ", "1 to "]
+
+
 @pytest.mark.parametrize("version", GRADERS)
-@pytest.mark.parametrize("piece", ["9", "(", "no ", "a, ", "1,", "x or ", "twenty ", "百"])
-def test_a_very_long_answer_is_graded(version, piece):
-    assert not grade_answer(
-        piece * 20_000, "ranging from 3 days to 9 days", version=version
-    ).correct
+@pytest.mark.parametrize("piece", LONG)
+def test_very_long_texts_are_graded_in_time_that_grows_with_their_length(version, piece):
+    """What is quadratic takes minutes here."""
+    long = piece * 20_000
+    assert not grade_answer(long, "ranging from 3 days to 9 days", version=version).correct
+    assert not grade_answer("x y z", f"w {long}", version=version).correct

@@ -3,11 +3,10 @@ import shutil
 
 import pytest
 
-from deermem_eval.cases import load_records, read_longmemeval
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import json_document, json_lines, sha256_hex
 from deermem_eval.grades import verify_run
-from deermem_eval.protocol import load_protocol, upstream_identity
+from deermem_eval.protocol import load_protocol
 from tests.graded_run import change_row, read_rows, write_answers, write_graded_run
 
 ROW_CHECK = {
@@ -42,11 +41,6 @@ def sample():
 
 
 @pytest.fixture(scope="module")
-def records(sample):
-    return load_records(sample)
-
-
-@pytest.fixture(scope="module")
 def graded(sample, tmp_path_factory):
     return write_graded_run(sample, tmp_path_factory.mktemp("run") / "graded")
 
@@ -57,9 +51,9 @@ def run(graded, tmp_path):
 
 
 @pytest.fixture
-def verify(sample, records):
+def verify(sample):
     def verified(folder, **options):
-        return verify_run(folder, sample, records, upstream_identity(sample), **options)
+        return verify_run(folder, sample, **options)
 
     return verified
 
@@ -96,18 +90,18 @@ def other(value):
 def test_an_honest_run_holds(run, verify):
     verification = verify(run, expect_digest=sha256_hex((run / "qa.rows.jsonl").read_bytes()))
     assert verification.holds
-    assert not any(check.not_checked for check in verification.checks)
+    assert verification.is_complete
     counts = {check.name: (check.equal, check.compared) for check in verification.checks}
     assert counts == {
         "protocol_hashes": (5, 5),
-        "run_settings": (16, 16),
+        "run_settings": (17, 17),
         "summary": (1, 1),
         "statistics": (1, 1),
         "rows_digest": (1, 1),
         **dict.fromkeys(
             (
                 *("rows", "row_identity", "kept_fact_ids", "support_retained"),
-                *("request_fingerprint", "grade", "grade_rule", "response_metadata"),
+                *("request_fingerprint", "grade", "grade_rule", "response_metadata", "row_order"),
             ),
             (90, 90),
         ),
@@ -162,12 +156,9 @@ def test_every_field_of_the_marker_is_somebodys(graded):
     marker = json.loads((graded / "qa_run.json").read_text())
     for part, names in MARKER_FIELDS.items():
         assert set(marker[part]) == set(names)
-    assert set(marker) - set(MARKER_FIELDS) == {
-        "schema_version",
-        "protocol_id",
-        "created_at",
-        "git",
-    }
+    others = {"schema_version", "protocol_id"}  # below
+    not_recomputable = {"created_at", "git"}
+    assert set(marker) - set(MARKER_FIELDS) == others | not_recomputable
 
 
 @pytest.mark.parametrize(
@@ -179,18 +170,15 @@ def test_a_changed_field_of_the_marker_makes_its_check_fall(run, verify, part, n
     marker[part][name] = other(marker[part][name])
     (run / "qa_run.json").write_bytes(json_document(marker))
     found = fallen(verify(run))
-    expected = (
-        {"protocol_hashes": [name]} if part == "artifacts" else {"run_settings": [f"{part}.{name}"]}
-    )
-    if name == "dataset_sha256":  # the marker states it twice
-        expected["run_settings"] = ["dataset.sha256"]
-    assert found == expected
+    where = name if part == "artifacts" else f"{part}.{name}"
+    assert found == {"protocol_hashes" if part == "artifacts" else "run_settings": [where]}
 
 
 def test_another_protocol_is_said(run, verify):
     marker = json.loads((run / "qa_run.json").read_text())
-    (run / "qa_run.json").write_bytes(json_document(marker | {"protocol_id": "another"}))
-    assert fallen(verify(run)) == {"run_settings": ["protocol_id"]}
+    for name, value in {"protocol_id": "another", "schema_version": 99}.items():
+        (run / "qa_run.json").write_bytes(json_document(marker | {name: value}))
+        assert fallen(verify(run)) == {"run_settings": [name]}
 
 
 @pytest.mark.parametrize(("name", "check"), [("summary", "summary"), ("stats", "statistics")])
@@ -231,8 +219,9 @@ def test_a_run_directory_is_verified_before_it_is_graded(run, verify):
     verification = verify(run)
     assert verification.holds
     assert verification.rows_sha256 == ""
-    unchecked = [check.name for check in verification.checks if check.not_checked]
+    unchecked = [check.name for check in verification.checks if check.note]
     assert unchecked == ["support_retained", "grade", "grade_rule", "summary", "statistics"]
+    assert not any(check.compared for check in verification.checks if check.note)
     path = sorted((run / "responses").iterdir())[PLACE]
     path.rename(path.with_name("elsewhere.json"))
     assert set(fallen(verify(run))["rows"]) == {path.stem, "elsewhere"}
@@ -265,32 +254,102 @@ def test_what_is_no_run_is_refused(run, verify, spoil, said):
 def test_a_repeated_row_counts_once_in_the_other_checks(run, verify):
     rows = read_rows(run)
     (run / "qa.rows.jsonl").write_bytes(json_lines([*rows, rows[PLACE] | {"grade_rule": "x"}]))
-    assert fallen(verify(run)) == {"rows": [rows[PLACE]["row_id"]]}
+    found = fallen(verify(run))
+    assert found.pop("rows") == [rows[PLACE]["row_id"]]
+    assert set(found) == {"row_order"}
+
+
+def test_rows_in_another_order_are_said(run, verify):
+    rows = read_rows(run)
+    (run / "qa.rows.jsonl").write_bytes(json_lines(rows[::-1]))
+    assert list(fallen(verify(run))) == ["row_order"]
+
+
+def test_a_row_without_the_counts_of_the_others_is_named(run, verify):
+    for usage in (None, {}, {"total_tokens": 1}):
+        change_row(run, PLACE, usage=usage)
+        (where,) = fallen(verify(run))["response_metadata"]
+        assert where.endswith(" usage")
+
+
+def test_a_row_without_a_count_of_attempts_is_named(run, verify):
+    change_row(run, PLACE, attempts=None)
+    (where,) = fallen(verify(run))["response_metadata"]
+    assert where.endswith(" attempts")
+
+
+def test_absurd_token_counts_are_refused(run, verify):
+    usage = read_rows(run)[PLACE]["usage"]
+    change_row(run, PLACE, usage=usage | {"prompt_tokens": 10**4000})
+    with pytest.raises(DeermemEvalError, match=r"line 2 of .*: usage.prompt_tokens"):
+        verify(run)
+
+
+def test_half_a_surrogate_pair_is_refused_in_words(run, verify):
+    text = (
+        (run / "qa.rows.jsonl")
+        .read_text("utf-8")
+        .replace('"prediction": "', '"prediction": "\\ud800', 1)
+    )
+    (run / "qa.rows.jsonl").write_text(text, "utf-8")
+    with pytest.raises(DeermemEvalError, match=r"line 1 of .*half of a surrogate pair"):
+        verify(run)
+
+
+@pytest.mark.parametrize("name", ["qa.summary.json", "qa.stats.json", "qa.rows.jsonl"])
+def test_a_file_that_is_none_is_refused_and_not_passed_over(run, verify, name):
+    (run / name).unlink()
+    (run / name).symlink_to("nowhere")
+    with pytest.raises(DeermemEvalError, match=f"{name} does not exist"):
+        verify(run)
+    (run / name).unlink()
+    (run / name).mkdir()
+    with pytest.raises(DeermemEvalError, match=f"{name} is not a regular file"):
+        verify(run)
+
+
+def test_decisions_are_no_run_of_answers(run, verify):
+    (run / "qa_run.json").rename(run / "run.json")
+    with pytest.raises(DeermemEvalError, match="holds decisions .*, not answers"):
+        verify(run)
+
+
+def test_a_data_set_that_is_not_the_pinned_one_never_holds(sample, run, tmp_path, verify):
+    """Even where the run's marker names it, and all else is made from it."""
+    folder = shutil.copytree(sample.folder, tmp_path / "forged")
+    path = folder / "dataset.json"
+    path.write_text(path.read_text("utf-8").replace("7.5 kilometres", "9.5 kilometres"), "utf-8")
+    pin = sha256_hex(path.read_bytes())
+    config = folder / "configs" / "sample-v1.yaml"
+    config.write_text(config.read_text("utf-8").replace(sample.config.dataset.sha256, pin), "utf-8")
+    forged = write_graded_run(load_protocol(folder), tmp_path / "forged-run")
+    assert set(fallen(verify(forged, dataset=path))) == {"protocol_hashes", "run_settings"}
+    found = fallen(verify(run, dataset=path))
+    assert found["protocol_hashes"] == ["dataset_sha256 of the file used here"]
+    assert found["request_fingerprint"]
+    assert fallen(verify(run, texts=load_protocol(folder)))["protocol_hashes"] == [
+        "config_sha256 of the file used here",
+        "dataset_sha256 of the file used here",
+    ]
 
 
 @pytest.fixture(scope="module")
-def published(reference):
-    """Verify a published run against the evidence subset, whose hash is not the pinned one."""
-    protocol = load_protocol(reference / "protocol")
-    dataset = reference / "longmemeval" / "evidence_subset.json"
-    sha256 = sha256_hex(dataset.read_bytes())
-    records = read_longmemeval(dataset, sha256)
-    identity = upstream_identity(protocol)
+def published(reference, historical):
+    """Verify a published run with the evidence subset, whose hash is not the pinned one."""
 
-    def verified(run):
-        return verify_run(
-            reference / "published" / run,
-            protocol,
-            records,
-            type(identity)(**identity.as_dict() | {"dataset_sha256": sha256}),
-        )
+    def verified(run, **options):
+        given = {
+            "texts": load_protocol(reference / "protocol"),
+            "dataset": reference / "longmemeval" / "evidence_subset.json",
+        }
+        return verify_run(reference / "published" / run, historical, **given | options)
 
     return verified
 
 
 def test_the_final_published_run_holds_but_for_the_hash_of_the_subset(published):
     verification = published("run3")
-    assert fallen(verification) == {"protocol_hashes": ["dataset_sha256"]}
+    assert fallen(verification) == {"protocol_hashes": ["dataset_sha256 of the file used here"]}
     counts = {check.name: (check.equal, check.compared) for check in verification.checks}
     for name in ("kept_fact_ids", "request_fingerprint", "grade", "grade_rule"):
         assert counts[name] == (90, 90)
@@ -305,16 +364,26 @@ def test_the_earlier_runs_part_at_kept_facts_and_requests_and_have_true_grades(p
     assert counts["grade"] == counts["grade_rule"] == counts["support_retained"] == (90, 90)
 
 
-def test_without_texts_the_published_run_is_checked_as_far_as_facts_go(reference, historical):
-    verification = verify_run(
-        reference / "published" / "run3",
-        historical,
-        load_records(historical),
-        upstream_identity(historical),
-    )
+def counts_of(verification):
+    return {check.name: (check.equal, check.compared) for check in verification.checks}
+
+
+def test_without_texts_the_published_run_is_checked_as_far_as_facts_go(published):
+    verification = published("run3", texts=None, dataset=None)
     assert verification.holds
-    unchecked = {check.name for check in verification.checks if check.not_checked}
-    assert unchecked == {"request_fingerprint", "grade", "grade_rule"}
-    counts = {check.name: (check.equal, check.compared) for check in verification.checks}
+    assert not verification.is_complete
+    counts = counts_of(verification)
+    for name in ("request_fingerprint", "grade", "grade_rule"):
+        assert counts[name] == (0, 0)
     assert counts["protocol_hashes"] == (5, 5)
     assert counts["kept_fact_ids"] == (90, 90)
+    recorded = [check for check in verification.checks if check.name in ("summary", "statistics")]
+    assert {check.note for check in recorded} == {"made from grades that the rows record"}
+
+
+def test_some_of_the_texts_check_some_of_the_rows(published):
+    counts = counts_of(published("run3", texts=None))
+    assert counts["grade"] == counts["grade_rule"] == (80, 80)
+    assert counts["request_fingerprint"] == (0, 0)
+    counts = counts_of(published("run3", dataset=None))
+    assert counts["grade"] == counts["grade_rule"] == (10, 10)

@@ -8,6 +8,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from deermem_eval.cases import load_cases
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
 from deermem_eval.protocol import load_protocol, read_sources, upstream_identity
+from deermem_eval.protocol.hub import may_carry_a_token
 from tests.loopback import Answer, Loopback, hub_answer, hub_error, serving
 
 REVISION = "0" * 40
@@ -42,17 +44,23 @@ class Study:
     def target(self) -> Path:
         return self.cache / "facts"
 
-    def fetch(self, *arguments, prepare=None, **environment):
-        plain = {"PATH": os.environ["PATH"], "HOME": str(self.home), "HF_TOKEN": TOKEN}
-        plain |= {"HF_ENDPOINT": self.hub.url, "DEERMEM_EVAL_UPSTREAM_URL": self.upstream.url}
+    def command(self, *arguments, **changes):
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "HF_TOKEN": TOKEN}
+        environment["HF_ENDPOINT"] = self.hub.url
+        environment["DEERMEM_EVAL_UPSTREAM_URL"] = self.upstream.url
         command = [sys.executable, "-m", "deermem_eval", "fetch", str(self.facts)]
+        command += ["--cache-dir", str(self.cache), *map(str, arguments)]
+        return command, environment | changes
+
+    def fetch(self, *arguments, prepare=None, **changes):
+        command, environment = self.command(*arguments, **changes)
         return subprocess.run(
-            [*command, "--cache-dir", str(self.cache), *map(str, arguments)],
+            command,
             check=False,
             capture_output=True,
             text=True,
             timeout=120,
-            env=plain | environment,
+            env=environment,
             preexec_fn=prepare,
         )
 
@@ -182,6 +190,45 @@ def test_what_the_hubs_client_has_already_serves_without_a_network(study):
     assert study.hub.requests == []
 
 
+def test_a_spoiled_copy_of_the_hubs_client_is_passed_over(study):
+    folder = study.home / "hub/datasets--somebody--mugs/snapshots" / REVISION
+    folder.mkdir(parents=True)
+    (study.home / "hub/datasets--somebody--mugs/blobs").mkdir()
+    (folder / "dataset.json").write_text("spoiled")
+    done = study.fetch(HF_HOME=str(study.home))
+    assert done.returncode == 0, done.stderr
+    assert study.hub.requests
+
+
+def test_a_killed_fetch_leaves_nothing_that_the_next_does_not_clear_away(study):
+    """It is killed while the data set arrives; the next one has the lock, and starts that file anew."""
+    study.hub.answers[RESOLVE].stalls = True
+    command, environment = study.command()
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+        while not list(study.cache.glob(".hub-*.partial")):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+    assert list(study.cache.glob(".hub-*.partial"))
+    assert not (study.target / "dataset.json").exists()
+    study.hub.answers[RESOLVE].stalls = False
+    assert study.fetch().returncode == 0
+    assert not list(study.cache.glob(".hub-*"))
+
+
+def test_two_fetches_into_one_cache_are_kept_apart(study):
+    study.hub.answers[RESOLVE].stalls = True
+    command, environment = study.command()
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+        while not (study.target / "results" / "qa_run.json").exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        second = study.fetch()
+        process.kill()
+    assert second.returncode == 2
+    assert "another fetch is at work in" in second.stderr
+
+
 def test_local_copies_serve_as_well(study, small):
     study.hub.answers.clear()
     study.upstream.answers.clear()
@@ -217,7 +264,7 @@ DATASET_REFUSALS = {
     "404": (Answer(b"?", 404), "answers 404; try again later, or set HF_ENDPOINT to a mirror"),
     "403": (Answer(b"?", 403), "answers 403; check HF_TOKEN, or set HF_ENDPOINT"),
     "no hub": (Answer(b"hello"), "is no Hub .*; set HF_ENDPOINT to a mirror"),
-    "other": (hub_answer(b"[]", REVISION), "with SHA-256 4f53cda1.* is pinned; nothing was kept"),
+    "other": (hub_answer(b"[]", REVISION), "with SHA-256 4f53cda1.* is pinned; it was not kept"),
 }
 
 
@@ -244,9 +291,9 @@ def test_an_offline_client_is_told_apart_from_a_dead_network(study):
 UPSTREAM_REFUSALS = {
     "404": (Answer(b"", 404), "answers 404 Not Found; set DEERMEM_EVAL_UPSTREAM_URL to a mirror"),
     "500": (Answer(b"", 500), "answers 500 .*; set DEERMEM_EVAL_UPSTREAM_URL"),
-    "other": (Answer(b"other"), "with SHA-256 d9298a10.*nothing was kept; set DEERMEM_EVAL_UPST"),
+    "other": (Answer(b"other"), "with SHA-256 d9298a10.*it was not kept; set DEERMEM_EVAL_UPST"),
     "large": (Answer(b"x" * 5_000_001), "sends more than 5000000 bytes"),
-    "cut": (Answer(b"x" * 50, cut_at=9), "broke off after 9 bytes|cannot be read: IncompleteRead"),
+    "cut": (Answer(b"x" * 50, cut_at=9), "broke off after 9 bytes; run it again"),
 }
 
 
@@ -265,7 +312,7 @@ def test_an_unusable_mirror_is_refused(study, url):
 
 def test_wrong_and_missing_local_copies_are_refused(study, small, tmp_path):
     assert "dataset.json does not exist" in study.refused("--dataset", tmp_path / "dataset.json")
-    assert "is pinned; nothing was kept; name the pinned data set" in study.refused(
+    assert "is pinned; it was not kept; name the pinned file" in study.refused(
         "--dataset", small.prompt
     )
     shutil.rmtree(study.target)
@@ -290,6 +337,42 @@ def test_a_cache_that_cannot_be_written_is_said(study, tmp_path):
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
     assert "name another folder" in done.stderr
+
+
+def test_a_place_that_no_file_system_offers_is_said(study):
+    study.cache = Path("/proc/nowhere")
+    done = study.fetch()
+    assert done.returncode == 2
+    assert "/proc/nowhere cannot be written" in done.stderr
+
+
+def test_the_facts_themselves_are_never_fetched_over(study):
+    line = study.refused("--cache-dir", study.facts.parent)
+    assert "is the folder of the facts themselves; name another --cache-dir" in line
+
+
+def test_what_lies_in_the_way_of_the_fetched_protocol_is_said(study):
+    (study.target / "configs").mkdir(parents=True)
+    (study.target / "configs" / "old.yaml").write_text("a: 1\n")
+    done = study.fetch()
+    assert done.returncode == 2
+    assert "exactly one config in configs/, found old.yaml, small.yaml" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "may"),
+    [
+        ("https://huggingface.co", True),
+        ("https://mirror.example", True),
+        ("http://127.0.0.1:80", True),
+        ("http://localhost", True),
+        ("http://[::1]:8080", True),
+        ("http://mirror.example", False),
+        ("http://127.0.0.1.example", False),
+    ],
+)
+def test_a_token_crosses_no_network_in_the_clear(endpoint, may):
+    assert may_carry_a_token(endpoint) is may
 
 
 def test_a_complete_protocol_needs_no_fetch(study):
