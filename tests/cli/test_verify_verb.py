@@ -178,6 +178,19 @@ def test_the_notebook_shows_the_run_of_a_folder(command, run, tmp_path, monkeypa
     assert (tmp_path / "out" / "answer_stages.svg").is_file()
 
 
+def test_the_notebook_shows_a_run_without_any_discordant_case(command, tmp_path):
+    run = write_graded_run(
+        load_protocol("sample"), tmp_path / "right", lambda task: task.decision.case.texts.answer
+    )
+    code, _, err = command(
+        *("notebooks", "05_grades", "--protocol", "sample", "--output-dir", tmp_path / "out"),
+        *("-p", f"run={run}"),
+    )
+    assert code == 0, err
+    stages = (tmp_path / "out" / "qa_stages_by_scenario.csv").read_text()
+    assert "right_without_support" in stages
+
+
 def test_a_bad_folder_is_refused_before_a_kernel_starts(command, run, tmp_path):
     (run / "qa.rows.jsonl").write_text("{}\n")
     code, _, err = command(

@@ -194,8 +194,20 @@ def test_a_folder_that_is_not_of_the_protocol_is_refused(sample, sample_cases, r
         load_graded_study(sample, sample_cases, str(run))
 
 
+def test_a_false_source_and_a_missing_pair_are_refused(sample, sample_cases, run):
+    path = run / "qa.rows.jsonl"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('"source": "longmemeval"', '"source": "synthetic"'), "utf-8")
+    with pytest.raises(DeermemEvalError, match=r"qa.rows.jsonl: run mine: case .* source "):
+        load_graded_study(sample, sample_cases, str(run))
+    lines = text.splitlines(keepends=True)
+    path.write_text("".join(lines[2:]), "utf-8")
+    with pytest.raises(DeermemEvalError, match="has no row; use the protocol .* a complete run"):
+        load_graded_study(sample, sample_cases, str(run))
+
+
 def test_rows_of_another_protocol_are_refused(historical, historical_cases, run):
-    with pytest.raises(DeermemEvalError, match="is not the protocol's; use the protocol that"):
+    with pytest.raises(DeermemEvalError, match="case .* has no row; use the protocol that"):
         load_graded_study(historical, historical_cases, str(run))
 
 

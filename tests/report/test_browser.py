@@ -92,7 +92,7 @@ def test_the_page_opens_from_disk_and_asks_for_nothing_else(browser, tmp_path):
     for image in images.all():
         assert image.evaluate("image => image.naturalWidth") > 500
         assert image.get_attribute("alt").startswith(
-            ("Case ", "Overall at capacity ", "run3: overall, ", "run3: 64 of 90 ")
+            ("Case ", "Overall at capacity ", "run3: overall, ", "run3: of 45 ")
         )
     names = list(shipped_notebooks())
     for name in names:
