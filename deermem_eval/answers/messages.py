@@ -17,7 +17,7 @@ from deermem_eval.protocol import AnswerPrompt, Protocol
 from deermem_eval.protocol.config import Qa
 from deermem_eval.protocol.prompt import PLACEHOLDERS
 from deermem_eval.protocol.protocol import FETCH_REMEDY
-from deermem_eval.selection import CaseDecision
+from deermem_eval.selection import CaseDecision, decide, policy_settings
 
 _PLACEHOLDER = re.compile("|".join(map(re.escape, PLACEHOLDERS)))
 
@@ -48,6 +48,19 @@ class AnswerTask:
 def row_id(decision: CaseDecision) -> str:
     """Return the published name of a decision's row: `{case_id}__{policy}`."""
     return f"{decision.case.case_id}__{decision.policy}"
+
+
+def qa_decisions(protocol: Protocol, cases: Iterable[Case]) -> tuple[CaseDecision, ...]:
+    """Return the decisions that are asked about: every case at the protocol's QA capacity.
+
+    Raises
+    ------
+    DeermemEvalError
+        The config names a policy that is none.
+    """
+    config = protocol.config
+    settings = policy_settings(config, policies=config.qa.policies or ())
+    return decide(cases, settings, [config.pool.qa_capacity], now=config.evaluation_time)
 
 
 def answer_tasks(protocol: Protocol, decisions: Iterable[CaseDecision]) -> tuple[AnswerTask, ...]:

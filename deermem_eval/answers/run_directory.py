@@ -4,18 +4,20 @@ The format is that of deer-flow PR #4810. What is read here is only well-formed;
 for `deermem_eval.grades.verify` to say.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.protocol.contract import Count, Sha256, Text, parse_contract
-from deermem_eval.reading import CONTRACT_BYTES_LIMIT, parse_json, read_bytes
+from deermem_eval.reading import CONTRACT_BYTES_LIMIT, parse_json, parse_json_lines, read_bytes
 
 MARKER = "qa_run.json"
 RESPONSES = "responses"
+ROWS = "qa.rows.jsonl"
 ROW_BYTES_LIMIT = 50_000_000
 
 MARKER_SCHEMA_VERSION = 2
@@ -55,6 +57,14 @@ class AnswerRow(BaseModel):
     usage: dict[str, Count | None] | None
 
 
+class StoredRow(AnswerRow):
+    """An answer as a run directory keeps it, with what we add to the published keys."""
+
+    reply_class: str | None = Field(default=None, alias="class")
+    finish_reason: str | None = None
+    seconds: float | None = None
+
+
 def read_marker(folder: Path) -> RunMarker:
     """Read the `qa_run.json` of a folder.
 
@@ -73,12 +83,42 @@ def read_marker(folder: Path) -> RunMarker:
     return parse_contract(RunMarker, parse_json(content, path, what), path, what)
 
 
-def read_answers(folder: Path) -> Mapping[str, AnswerRow]:
+def class_table(folder: Path) -> pd.DataFrame:
+    """Count the answers of a run directory by policy and class.
+
+    Returns
+    -------
+    DataFrame
+        Columns `policy`, `class` (one of `deermem_eval.answers.REPLY_CLASSES`), `rows`.
+    """
+    rows = [(row.policy, row.reply_class or "answered") for row in read_answers(folder).values()]
+    table = pd.DataFrame(rows, columns=["policy", "class"])
+    return table.groupby(["policy", "class"]).size().rename("rows").reset_index()
+
+
+def read_rows(folder: Path) -> Sequence[AnswerRow]:
+    """Read the answers of a folder: its published rows where there are any, else its answers.
+
+    Raises
+    ------
+    DeermemEvalError
+        There is none, or one is malformed; the message names file and line.
+    """
+    path, what = folder / ROWS, "published rows"
+    if not (path.exists() or path.is_symlink()):
+        return tuple(read_answers(folder).values())
+    return tuple(
+        parse_contract(AnswerRow, values, path, f"{what} line {line} of")
+        for line, values in parse_json_lines(read_bytes(path, what), path, what)
+    )
+
+
+def read_answers(folder: Path) -> Mapping[str, StoredRow]:
     """Read the answers of a run directory.
 
     Returns
     -------
-    mapping of str to AnswerRow
+    mapping of str to StoredRow
         By the name of the file, without its ending.
 
     Raises
@@ -96,5 +136,5 @@ def read_answers(folder: Path) -> Mapping[str, AnswerRow]:
     for path in paths:
         content = read_bytes(path, "answer", limit=ROW_BYTES_LIMIT)
         document = parse_json(content, path, "answer")
-        rows[path.stem] = parse_contract(AnswerRow, document, path, "answer")
+        rows[path.stem] = parse_contract(StoredRow, document, path, "answer")
     return rows

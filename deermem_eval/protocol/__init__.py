@@ -9,6 +9,7 @@ from deermem_eval.protocol.fetch import (
 )
 from deermem_eval.protocol.identity import Identity
 from deermem_eval.protocol.manifests import OfficialManifest, SyntheticManifest
+from deermem_eval.protocol.overrides import override_config, with_config, with_run_config
 from deermem_eval.protocol.prompt import AnswerPrompt
 from deermem_eval.protocol.protocol import Protocol, load_protocol, shipped_protocols
 from deermem_eval.protocol.sources import Source, read_sources, upstream_identity
@@ -25,8 +26,11 @@ __all__ = [
     "fetch_protocol",
     "fetched_folder",
     "load_protocol",
+    "override_config",
     "read_sources",
     "shipped_protocols",
     "upstream_identity",
+    "with_config",
     "with_fetched_texts",
+    "with_run_config",
 ]

@@ -172,6 +172,8 @@ class Qa(Contract):
     timeout_seconds: Annotated[float, Field(gt=0)]
     max_attempts: Positive
     workers: Positive
+    policies: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """Policies to answer under; None, as in every published config: all of the protocol's."""
 
 
 class Statistics(Contract):

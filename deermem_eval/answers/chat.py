@@ -1,0 +1,193 @@
+"""Chat: models behind an OpenAI-compatible endpoint, or Hugging Face's providers; one attempt a call.
+
+The key goes to the endpoint alone, and stands in no message of an error. A reply is bounded in time and in
+size, whatever the server sends.
+"""
+
+import asyncio
+import json
+import urllib.parse
+from collections.abc import AsyncIterator
+from typing import Any
+
+from deermem_eval.answers.providers import AttemptFailedError, ProviderContext, Request
+from deermem_eval.answers.replies import Reply, counted_tokens
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.protocol.hub import LOOPBACK
+
+REPLY_BYTES_LIMIT = 10_000_000
+MESSAGE_CHARS = 200
+TRANSIENT_STATUS = frozenset((408, 409, 429))
+CHAT_PATH = "/chat/completions"
+
+
+class ChatProvider:
+    """A provider over `huggingface_hub.AsyncInferenceClient`; close it when the run is over."""
+
+    def __init__(self, timeout_seconds: float, key: str, **client: Any) -> None:
+        from huggingface_hub import AsyncInferenceClient, set_async_client_factory
+
+        set_async_client_factory(_bounded_client)
+        self._timeout_seconds = timeout_seconds
+        self._key = key
+        self._client = AsyncInferenceClient(api_key=key, timeout=timeout_seconds, **client)
+
+    async def __call__(self, request: Request) -> Reply:
+        """Send the payload once.
+
+        Raises
+        ------
+        AttemptFailedError
+            No reply came: the message says why, without the key.
+        """
+        import httpx2
+        from huggingface_hub import errors
+
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                output = await self._client.chat_completion(**request.payload)
+        except (TimeoutError, errors.InferenceTimeoutError) as error:
+            reason = f"timed out after {self._timeout_seconds:g} s"
+            raise AttemptFailedError(reason, is_transient=True) from error
+        except errors.HfHubHTTPError as error:
+            raise self._refused(error.response) from error
+        except errors.OfflineModeIsEnabled as error:
+            raise AttemptFailedError("the client is offline; unset HF_HUB_OFFLINE") from error
+        except httpx2.TransportError as error:
+            reason = (
+                f"the connection failed: {self._without_key(str(error) or type(error).__name__)}"
+            )
+            raise AttemptFailedError(reason, is_transient=True) from error
+        except (ValueError, TypeError, KeyError, AttributeError, httpx2.HTTPError):
+            return Reply("", finish_reason="", is_malformed=True)
+        return _reply(output)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()  # type: ignore[no-untyped-call]
+
+    def _refused(self, response: Any) -> AttemptFailedError:
+        status = response.status_code
+        return AttemptFailedError(
+            f"the server answers {status}: {self._without_key(_message(response))}",
+            status=status,
+            is_transient=status in TRANSIENT_STATUS or status >= 500,
+            retry_after=response.headers.get("Retry-After"),
+        )
+
+    def _without_key(self, text: str) -> str:
+        return " ".join(text.replace(self._key, "[key]").split())[:MESSAGE_CHARS]
+
+
+def openai(context: ProviderContext) -> ChatProvider:
+    """Make a provider of the endpoint and key that the config's two variables name."""
+    qa = context.qa
+    values = {name: context.environment.get(name, "") for name in (qa.api_key_env, qa.base_url_env)}
+    missing = [name for name, value in values.items() if not value]
+    if missing:
+        raise DeermemEvalError(
+            f"provider openai needs the environment variable {' and '.join(missing)}: set the key "
+            f"in {qa.api_key_env} and the address of the endpoint in {qa.base_url_env}"
+        )
+    base_url = checked_base_url(values[qa.base_url_env], qa.base_url_env)
+    return ChatProvider(qa.timeout_seconds, values[qa.api_key_env], base_url=base_url)
+
+
+def huggingface(context: ProviderContext) -> ChatProvider:
+    """Make a provider of Hugging Face's inference providers, with the key in HF_TOKEN."""
+    key = context.environment.get("HF_TOKEN", "")
+    if not key:
+        raise DeermemEvalError(
+            "provider huggingface needs the environment variable HF_TOKEN; set it"
+        )
+    return ChatProvider(context.qa.timeout_seconds, key, provider=context.argument or "auto")
+
+
+def checked_base_url(url: str, name: str) -> str:
+    """Return an endpoint's address, with or without `/v1` and a slash behind it.
+
+    Raises
+    ------
+    DeermemEvalError
+        It is none, carries a key or a query, or is plain http to another machine.
+    """
+    try:
+        parts = urllib.parse.urlsplit(url.strip())
+        host = parts.hostname
+    except ValueError:
+        parts, host = urllib.parse.urlsplit(""), None
+    problem = ""
+    if parts.scheme not in ("http", "https") or not host:
+        problem = "is no http(s) address; write https://host/v1"
+    elif parts.username or parts.password or parts.query or parts.fragment:
+        problem = "carries more than an address; give the key in its own variable"
+    elif parts.scheme == "http" and host not in LOOPBACK:
+        problem = "is plain http to another machine; use https"
+    if problem:  # the value itself may hold a key
+        raise DeermemEvalError(f"environment variable {name} {problem}")
+    return url.strip().rstrip("/").removesuffix(CHAT_PATH)
+
+
+def _reply(output: Any) -> Reply:
+    """Take from a reply what a row needs; whatever is missing or of another type counts as absent."""
+    choices = getattr(output, "choices", None)
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = getattr(choice, "message", None)
+    if message is None:
+        return Reply("", finish_reason="", is_malformed=True)
+    content = getattr(message, "content", None)
+    model = getattr(output, "model", None)
+    finish = getattr(choice, "finish_reason", None)
+    reasoning = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
+    return Reply(
+        prediction=content.strip() if isinstance(content, str) else "",
+        finish_reason=finish if isinstance(finish, str) else "",
+        response_model=model if isinstance(model, str) else None,
+        usage=counted_tokens(getattr(output, "usage", None)),
+        has_reasoning=bool(reasoning),
+    )
+
+
+def _message(response: Any) -> str:
+    try:
+        document = json.loads(response.text)
+        error = document.get("error", document)
+        return str(error.get("message", error) if isinstance(error, dict) else error)
+    except (ValueError, AttributeError, RuntimeError):
+        return str(response.reason_phrase)
+
+
+def _bounded_client() -> Any:
+    """Make the client's HTTP session, which gives up on a reply that grows beyond all measure."""
+    import httpx2
+
+    class Bounded(httpx2.AsyncBaseTransport):
+        def __init__(self) -> None:
+            self._inner = httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_connections=None))
+
+        async def handle_async_request(self, request: Any) -> Any:
+            response = await self._inner.handle_async_request(request)
+            response.stream = BoundedStream(response.stream)
+            return response
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    class BoundedStream(httpx2.AsyncByteStream):
+        def __init__(self, inner: Any) -> None:
+            self._inner = inner
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for chunk in self._inner:
+                size += len(chunk)
+                if size > REPLY_BYTES_LIMIT:
+                    raise httpx2.DecodingError(
+                        f"the reply is larger than {REPLY_BYTES_LIMIT} bytes"
+                    )
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._inner.aclose()
+
+    return httpx2.AsyncClient(transport=Bounded(), timeout=None)

@@ -1,0 +1,259 @@
+"""The runner: asks a provider for every answer that a run lacks, and stores each as soon as it is there."""
+
+import asyncio
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+
+from deermem_eval.answers.messages import AnswerTask
+from deermem_eval.answers.providers import AttemptFailedError, Provider, Request
+from deermem_eval.answers.replies import Reply, reply_class
+from deermem_eval.answers.run_store import append_attempt, stored_answer, write_answer
+
+FIRST_WAIT_SECONDS = 1.0
+LONGEST_WAIT_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What tokens cost, in a currency a million; None: unknown, and so is the cost."""
+
+    prompt: float | None = None
+    completion: float | None = None
+
+    def cost(self, usage: Mapping[str, int]) -> float | None:
+        """Return what a call cost; None where a price or a count is unknown."""
+        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        if None in (prompt, completion, self.prompt, self.completion):
+            return None
+        return (
+            (prompt or 0) * (self.prompt or 0) + (completion or 0) * (self.completion or 0)
+        ) / 1e6
+
+
+UNKNOWN_PRICES = Prices()
+
+
+@dataclass
+class RunReport:
+    """What a run did.
+
+    Attributes
+    ----------
+    reused : int
+        Rows that were there.
+    called : list of str
+        Ids of the rows that were asked for and stored.
+    failed : dict of str to str
+        Why each of the other rows is not there.
+    again : dict of str to str
+        Why a row that was there was asked for again.
+    classes : Counter
+        Stored answers of this start by (policy, class).
+    cost : float or None
+        Of this start's calls; None: unknown.
+    stopped : str
+        Why the run stopped before it was done; empty if it did not.
+    """
+
+    reused: int = 0
+    called: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    again: dict[str, str] = field(default_factory=dict)
+    classes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    cost: float | None = 0.0
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How a run asks.
+
+    Attributes
+    ----------
+    workers, max_attempts : int
+    prices : Prices
+    max_cost : float or None
+        No call begins once the cost has reached it.
+    """
+
+    workers: int
+    max_attempts: int
+    prices: Prices = UNKNOWN_PRICES
+    max_cost: float | None = None
+
+
+async def run_answers(
+    folder: Path,
+    tasks: Sequence[AnswerTask],
+    provider: Provider,
+    settings: RunSettings,
+    *,
+    clock: Callable[[], datetime],
+    stop: asyncio.Event | None = None,
+    progress: Callable[[RunReport], None] = lambda report: None,
+) -> RunReport:
+    """Answer what a run directory lacks.
+
+    Parameters
+    ----------
+    folder : Path
+        A run directory that the caller holds alone.
+    tasks : sequence of AnswerTask
+    provider : Provider
+    settings : RunSettings
+    clock : callable
+        Returns the time now, for `created_at`.
+    stop : asyncio.Event, optional
+        Once it is set, no call begins, and those in flight are finished and stored.
+    progress : callable
+        Is told the report after every row.
+
+    Returns
+    -------
+    RunReport
+    """
+    stop = stop or asyncio.Event()
+    report = RunReport()
+    waiting: list[AnswerTask] = []
+    for task in tasks:
+        stored = stored_answer(folder, task)
+        if stored.row is not None:
+            report.reused += 1
+            continue
+        if stored.problem:
+            report.again[task.row_id] = stored.problem
+        waiting.append(task)
+    progress(report)
+    queue = iter(waiting)
+
+    async def work() -> None:
+        for task in queue:
+            if stop.is_set():
+                report.stopped = "interrupted"
+                return
+            if _is_spent(report, settings):
+                report.stopped = f"the cost has reached {settings.max_cost:g}"
+                return
+            await _answer(folder, task, provider, settings, clock, report)
+            progress(report)
+
+    await asyncio.gather(*(work() for _ in range(min(settings.workers, max(1, len(waiting))))))
+    return report
+
+
+async def _answer(
+    folder: Path,
+    task: AnswerTask,
+    provider: Provider,
+    settings: RunSettings,
+    clock: Callable[[], datetime],
+    report: RunReport,
+) -> None:
+    """Ask until there is a reply, or no attempt is left; store the reply, and note every attempt."""
+    from tenacity import AsyncRetrying, RetryError, retry_if_exception, stop_after_attempt
+
+    attempts = 0
+    reply: Reply | None = None
+    began = time.monotonic()
+    try:
+        async for attempt in AsyncRetrying(
+            stop=stop_after_attempt(settings.max_attempts),
+            retry=retry_if_exception(_is_transient),
+            wait=lambda state: _wait_seconds(state, clock()),
+        ):
+            with attempt:
+                attempts += 1
+                began = time.monotonic()
+                reply = await _attempt(folder, task, provider, attempts)
+    except RetryError as error:
+        last = error.last_attempt.exception()
+        report.failed[task.row_id] = f"{last} (after {attempts} attempts)"
+        return
+    except AttemptFailedError as error:
+        report.failed[task.row_id] = str(error)
+        return
+    if reply is None or reply.is_malformed:
+        report.failed[task.row_id] = "the reply holds no choice"
+        report.classes[task.decision.policy, "malformed"] += 1
+        return
+    seconds = time.monotonic() - began
+    created_at = clock().isoformat().replace("+00:00", "Z")
+    await asyncio.to_thread(
+        write_answer,
+        folder,
+        task,
+        reply,
+        attempts=reply.attempts or attempts,
+        created_at=created_at,
+        seconds=seconds,
+    )
+    report.called.append(task.row_id)
+    report.classes[task.decision.policy, reply_class(reply)] += 1
+    report.tokens.update(reply.usage)
+    cost = settings.prices.cost(reply.usage)
+    report.cost = None if report.cost is None or cost is None else report.cost + cost
+
+
+async def _attempt(folder: Path, task: AnswerTask, provider: Provider, number: int) -> Reply:
+    began = time.monotonic()
+    entry: dict[str, Any] = {"row_id": task.row_id, "attempt": number}
+    try:
+        answer = await provider(Request(task.row_id, task.fingerprint, task.payload))
+    except AttemptFailedError as error:
+        entry |= {"outcome": "failed", "status": error.status, "reason": str(error)}
+        raise
+    else:
+        reply = Reply(answer) if isinstance(answer, str) else answer
+        entry |= {"outcome": reply_class(reply), "finish_reason": reply.finish_reason}
+        entry["tokens"] = reply.usage
+        return reply
+    finally:
+        entry["seconds"] = round(time.monotonic() - began, 3)
+        if "outcome" in entry:
+            await asyncio.to_thread(append_attempt, folder, entry)
+
+
+def _is_transient(error: BaseException) -> bool:
+    return isinstance(error, AttemptFailedError) and error.is_transient
+
+
+def _wait_seconds(state: Any, now: datetime) -> float:
+    """Wait as long as the server asks, within bounds; else twice as long as the last time."""
+    error = state.outcome.exception()
+    asked = None
+    if isinstance(error, AttemptFailedError):
+        asked = retry_after_seconds(error.retry_after, now)
+    if asked is None:
+        asked = FIRST_WAIT_SECONDS * 2 ** (state.attempt_number - 1)
+    return float(min(asked, LONGEST_WAIT_SECONDS))
+
+
+def retry_after_seconds(value: str | None, now: datetime) -> float | None:
+    """Read `Retry-After`, seconds or a date; None where it is neither. Never negative."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+        if not math.isfinite(seconds):
+            return None
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds()
+    return max(0.0, seconds)
+
+
+def _is_spent(report: RunReport, settings: RunSettings) -> bool:
+    return settings.max_cost is not None and (
+        report.cost is None or report.cost >= settings.max_cost
+    )
