@@ -65,7 +65,7 @@ def marker(protocol) -> dict:
         "dataset": config.dataset.model_dump(),
         "qa": {
             "capacity": config.pool.qa_capacity,
-            **config.qa.model_dump(exclude={"answer_prompt", "provider"}),
+            **config.qa.model_dump(exclude={"answer_prompt", "provider"}, exclude_none=True),
         },
     }
 

@@ -7,7 +7,7 @@ PUBLIC = {
     "deermem_eval.protocol": [
         "AnswerPrompt", "FetchedFile", "Identity", "OfficialManifest", "Protocol", "ProtocolConfig",
         "Source", "SyntheticManifest", "fetch_protocol", "fetched_folder", "with_fetched_texts",
-        "load_protocol", "read_sources", "shipped_protocols", "upstream_identity",
+        "load_protocol", "override_config", "read_sources", "shipped_protocols", "upstream_identity", "with_config", "with_run_config",
     ],
     "deermem_eval.cases": [
         "SUITE_OF_SOURCE", "SUPPORT_SIGNALS", "Case", "CaseTexts", "Record", "RecordTexts",
@@ -28,13 +28,16 @@ PUBLIC = {
         "retention_by_suite", "retention_rows", "with_overall", "write_policy_run",
     ],
     "deermem_eval.answers": [
-        "AnswerTask", "answer_tasks", "render_messages", "request_fingerprint", "request_payload",
-        "row_id",
+        "BUDGET_CLASSES", "REPLY_CLASSES", "AnswerTask", "AttemptFailedError", "Prices",
+        "ProviderContext", "Reply", "Request", "RunReport", "RunRequest", "RunSettings", "answer_run",
+        "answer_tasks", "class_table", "load_provider", "provider_names", "qa_decisions", "read_answer",
+        "render_messages", "reply_class", "request_fingerprint", "request_payload", "row_id",
+        "run_answers", "run_tasks",
     ],
     "deermem_eval.grades": [
         "FROZEN_GRADER", "GRADERS", "Check", "Difference", "Grade", "UngradableReferenceError",
-        "GradedStudy", "STAGES", "Verification", "changed_rows", "discordant_cases", "grade_answer",
-        "gradings_by_suite", "load_graded_study", "read_disputed", "read_regrades", "regrade",
+        "GradedRun", "GradedStudy", "STAGES", "Verification", "changed_rows", "discordant_cases", "grade_answer", "grade_run",
+        "graded_or_grade", "gradings_by_suite", "load_graded_study", "read_disputed", "read_regrades", "regrade",
         "stages_by_scenario", "stages_by_suite", "verify_run", "with_grading",
         "Interval", "PairedCounts", "accuracy_by_scenario", "accuracy_by_suite",
         "bootstrap_difference", "mcnemar_p", "paired_by_suite", "paired_counts", "read_outcomes",
@@ -42,8 +45,8 @@ PUBLIC = {
         "statistics_document", "summary_document", "wilson_interval",
     ],
     "deermem_eval.report": [
-        "NotebookOutcome", "NotebookTask", "SavedFigure", "StudyFolders", "answer_stages", "bank_table", "case_table",
-        "figure_title", "markdown_table", "optional_path", "p_overview", "plan_notebooks", "pool_anatomy",
+        "NotebookOutcome", "NotebookTask", "SavedFigure", "StudyFolders", "answer_stages", "answers_folder", "bank_table", "case_table",
+        "default_run", "figure_title", "markdown_table", "optional_path", "p_overview", "plan_notebooks", "pool_anatomy",
         "pool_table", "qa_accuracy", "qa_overview", "results_folder", "retention_by_capacity",
         "retention_overview", "run_notebooks", "save_figure", "save_table", "scenario_table",
         "shipped_notebooks", "study_folders", "text_table", "write_page", "write_report",

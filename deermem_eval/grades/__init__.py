@@ -2,6 +2,7 @@
 
 from deermem_eval.grades.checks import Check, Difference, Verification
 from deermem_eval.grades.grade import Grade, UngradableReferenceError
+from deermem_eval.grades.grade_run import GradedRun, grade_run, graded_or_grade
 from deermem_eval.grades.graders import FROZEN_GRADER, GRADERS, grade_answer
 from deermem_eval.grades.grading import (
     accuracy_by_scenario,
@@ -40,6 +41,7 @@ __all__ = [
     "Check",
     "Difference",
     "Grade",
+    "GradedRun",
     "GradedStudy",
     "Interval",
     "PairedCounts",
@@ -51,6 +53,8 @@ __all__ = [
     "changed_rows",
     "discordant_cases",
     "grade_answer",
+    "grade_run",
+    "graded_or_grade",
     "gradings_by_suite",
     "load_graded_study",
     "mcnemar_p",

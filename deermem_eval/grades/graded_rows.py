@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deermem_eval.answers.run_directory import (
+    ROWS,
     AnswerRow,
     RunMarker,
     read_answers,
@@ -15,8 +16,6 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
 from deermem_eval.protocol.contract import Text, parse_contract
 from deermem_eval.reading import parse_json_lines, read_bytes
-
-ROWS = "qa.rows.jsonl"
 
 
 class GradedRow(AnswerRow):

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deermem_eval.answers import row_id
-from deermem_eval.answers.run_directory import RESPONSES, AnswerRow, read_answers
+from deermem_eval.answers.run_directory import RESPONSES, ROWS, AnswerRow, read_answers
 from deermem_eval.grades.checks import Check, Difference, compare, same
-from deermem_eval.grades.graded_rows import ROWS, StoredRun
+from deermem_eval.grades.graded_rows import StoredRun
 from deermem_eval.protocol import Protocol
 from deermem_eval.selection import CaseDecision
 

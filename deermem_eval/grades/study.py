@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from deermem_eval.answers.run_directory import RunMarker
+from deermem_eval.answers.run_directory import ROWS, RunMarker
 from deermem_eval.cases import Case
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.grades.graded_rows import ROWS, read_run
+from deermem_eval.grades.graded_rows import read_run
 from deermem_eval.grades.outcomes import (
     RUN_COLUMNS,
     graded_table,

@@ -11,13 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from deermem_eval.answers import answer_tasks, row_id
-from deermem_eval.answers.run_directory import MARKER_SCHEMA_VERSION, RESPONSES, RunMarker
+from deermem_eval.answers import answer_tasks, qa_decisions, row_id
+from deermem_eval.answers.run_directory import MARKER_SCHEMA_VERSION, RESPONSES, ROWS, RunMarker
 from deermem_eval.cases import build_cases, dataset_file, load_records, read_longmemeval
 from deermem_eval.files import json_document, sha256_hex
 from deermem_eval.grades.checks import Check, Difference, Verification, compare, same_lines
 from deermem_eval.grades.grade import Grade
-from deermem_eval.grades.graded_rows import ROWS, StoredRun, read_run
+from deermem_eval.grades.graded_rows import StoredRun, read_run
 from deermem_eval.grades.graders import grade_answer
 from deermem_eval.grades.grading import statistics_document, summary_document
 from deermem_eval.grades.row_checks import (
@@ -31,9 +31,15 @@ from deermem_eval.grades.row_checks import (
     rows_equal,
     rows_in_order,
 )
-from deermem_eval.protocol import Identity, Protocol, upstream_identity
+from deermem_eval.protocol import (
+    Identity,
+    Protocol,
+    ProtocolConfig,
+    upstream_identity,
+    with_run_config,
+)
 from deermem_eval.reading import read_bytes
-from deermem_eval.selection import CaseDecision, decide, policy_settings
+from deermem_eval.selection import CaseDecision
 
 GRADED_CHECKS = ("support_retained", "grade", "grade_rule", "summary", "statistics")
 NO_TEXTS = "needs the texts: name them with --upstream and --dataset, or fetch them"
@@ -70,7 +76,10 @@ def verify_run(
         A file is missing or malformed, or the protocol's grader cannot read a reference.
     """
     run = read_run(folder)
-    used = texts or protocol
+    used = with_run_config(texts or protocol, folder)
+    pinned = upstream_identity(protocol)
+    if used.config != (texts or protocol).config:  # the run's own: its hash is the run's
+        pinned = replace(pinned, config_sha256=used.identity.config_sha256)
     path = dataset_file(used, dataset)
     if path is None:
         records, hashes = load_records(protocol), {}
@@ -80,13 +89,10 @@ def verify_run(
     if not used.missing_texts:
         hashes = used.identity.as_dict() | hashes
     config = used.config
-    cases = build_cases(used, records)
-    settings, capacity = policy_settings(config), config.pool.qa_capacity
-    decided = decide(cases, settings, [capacity], now=config.evaluation_time)
-    decisions = {row_id(decision): decision for decision in decided}
+    decisions = {row_id(one): one for one in qa_decisions(used, build_cases(used, records))}
     checks = [
-        _hash_check(upstream_identity(protocol), hashes, run.marker),
-        compare("run_settings", *_settings(protocol, run.marker)),
+        _hash_check(pinned, hashes, run.marker),
+        compare("run_settings", *_settings(used.config, run.marker)),
         rows_complete(decisions, run),
         rows_equal("row_identity", decisions, run, identity_fields(protocol)),
         rows_equal("kept_fact_ids", decisions, run, KEPT_FIELDS),
@@ -113,10 +119,11 @@ def _hash_check(pinned: Identity, used: Mapping[str, str], marker: RunMarker) ->
     return Check("protocol_hashes", len(pinned.as_dict()), tuple(differences))
 
 
-def _settings(protocol: Protocol, marker: RunMarker) -> tuple[dict[str, Any], Callable[[str], Any]]:
+def _settings(
+    config: ProtocolConfig, marker: RunMarker
+) -> tuple[dict[str, Any], Callable[[str], Any]]:
     """Return what the marker must say beside the hashes, and what it says."""
-    config = protocol.config
-    qa = config.qa.model_dump(exclude={"answer_prompt", "provider"})
+    qa = config.qa.model_dump(mode="json", exclude={"answer_prompt", "provider"}, exclude_none=True)
     dataset = config.dataset.model_dump(exclude={"sha256"})
     expected = {
         "schema_version": MARKER_SCHEMA_VERSION,

@@ -5,15 +5,27 @@ A verb imports what it needs when it runs, so that `deermem-eval --help` stays q
 
 from deermem_eval.verbs import (
     fetch,
+    grade_qa,
     notebooks,
     report,
     run_policy,
+    run_qa,
     validate,
     validate_contracts,
     verify,
 )
 
-VERBS = (validate_contracts, fetch, validate, run_policy, verify, notebooks, report)
+VERBS = (
+    validate_contracts,
+    fetch,
+    validate,
+    run_policy,
+    run_qa,
+    grade_qa,
+    verify,
+    notebooks,
+    report,
+)
 """Modules with `NAME`, `SUMMARY`, `add_options(parser)` and `run(options)` (the exit code)."""
 
 __all__ = ["VERBS"]

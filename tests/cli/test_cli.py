@@ -191,8 +191,11 @@ def test_notebooks_and_report_end_to_end(run, tmp_path):
     assert "holds no executed notebook" in refused(run, "report", *folder)
     code, out, err = run("notebooks", *folder, "--capacity", "6")
     assert code == 0
-    assert out.count("\n") == 3
-    assert f"executing 01_cases, 02_retention, 05_grades; tables and figures go to {output}" in err
+    assert out.count("\n") == 4
+    assert (
+        f"executing 01_cases, 02_retention, 04_answers, 05_grades; tables and figures go to {output}"
+        in err
+    )
     code, out, _ = run("report", *folder)
     assert code == 0
     assert out.endswith(f"page: {output / 'page' / 'index.html'}\n")
