@@ -1,4 +1,4 @@
-# make reproduce   run the notebooks on the historical protocol; write results/ and a page to open
+# make reproduce   run the notebooks on both shipped protocols; write results/ and a page to open
 # make test        lint, types, notebooks, every test
 # make lab         open JupyterLab on notebooks/ (more options: LAB="--no-browser --port 8890")
 # make strip       take the outputs out of notebooks/ again, after saving them in JupyterLab
@@ -16,6 +16,7 @@ READY := $(VENV)/.ready
 
 reproduce: $(READY)
 	$(BIN)/deermem-eval notebooks
+	$(BIN)/deermem-eval notebooks --protocol sample
 	$(BIN)/deermem-eval report
 
 test: $(READY)

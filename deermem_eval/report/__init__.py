@@ -4,7 +4,13 @@ from deermem_eval.report.answer_figures import answer_stages, qa_accuracy
 from deermem_eval.report.batch import run_notebooks
 from deermem_eval.report.execution import NotebookOutcome
 from deermem_eval.report.figures import pool_anatomy, retention_by_capacity
-from deermem_eval.report.folders import StudyFolders, results_folder, study_folders
+from deermem_eval.report.folders import (
+    StudyFolders,
+    answers_folder,
+    default_run,
+    results_folder,
+    study_folders,
+)
 from deermem_eval.report.notebooks import NotebookTask, plan_notebooks, shipped_notebooks
 from deermem_eval.report.overviews import (
     markdown_table,
@@ -25,8 +31,10 @@ __all__ = [
     "SavedFigure",
     "StudyFolders",
     "answer_stages",
+    "answers_folder",
     "bank_table",
     "case_table",
+    "default_run",
     "figure_title",
     "markdown_table",
     "optional_path",

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deermem_eval.errors import DeermemEvalError
+from deermem_eval.grades import read_runs
+from deermem_eval.grades.study import OUTCOMES
 from deermem_eval.places import working_path
 from deermem_eval.protocol import Protocol
 
@@ -68,3 +70,16 @@ def _refuse_run(folder: Path) -> None:
             raise DeermemEvalError(
                 f"output directory {folder} already holds a run ({marker}); name another folder"
             )
+
+
+def answers_folder(protocol: Protocol, output_dir: str | Path = "") -> Path:
+    """Return the run directory of `04_answers`: in `output_dir` if it is given, else in `results/runs`."""
+    root = working_path(output_dir or Path("results/runs"))
+    return root / "answers" / protocol.name
+
+
+def default_run(protocol: Protocol, output_dir: str | Path = "") -> str:
+    """Return the run that `05_grades` shows unasked: the last published one, else that of `04_answers`."""
+    if (protocol.folder / OUTCOMES).is_file():
+        return str(read_runs(protocol.folder / "runs.csv")["run"].iloc[-1])
+    return str(answers_folder(protocol, output_dir))

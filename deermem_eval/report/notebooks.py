@@ -8,7 +8,7 @@ from typing import Any
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.places import expanded, shipped_folder
 from deermem_eval.report.parameters import (
-    has_outcomes,
+    can_be_shown,
     notebook_parameters,
     refuse_bad_study,
     typed_value,
@@ -40,8 +40,8 @@ def plan_notebooks(
     Parameters
     ----------
     names : sequence of str
-        Names (`02_retention`) or paths of notebooks; empty: all shipped ones, except those that
-        show graded runs where the protocol has none (no `outcomes.csv`).
+        Names (`02_retention`) or paths of notebooks; empty: all shipped ones, except those for which
+        the protocol lacks texts or a graded run.
     parameters : mapping
         Values by name. A notebook gets those that it declares; each must be declared by one.
     where_declared : mapping, optional
@@ -74,12 +74,7 @@ def plan_notebooks(
             if name in given
         }
         every = {name: parameter.default for name, parameter in of_one.items()} | values
-        if (
-            not names
-            and "run" in every
-            and "run" not in given
-            and not has_outcomes(every["protocol"])
-        ):
+        if not names and "protocol" in every and not can_be_shown(every):
             continue
         if "protocol" in every:
             _refuse_bad_study(path.stem, every)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deermem_eval.answers.run_directory import ROWS
 from deermem_eval.cases import case_of, load_cases
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.grades import load_graded_study
@@ -14,7 +15,7 @@ from deermem_eval.grades.study import OUTCOMES
 from deermem_eval.places import working_path
 from deermem_eval.protocol import load_protocol
 from deermem_eval.reading import parse_yaml
-from deermem_eval.report.folders import results_folder
+from deermem_eval.report.folders import default_run, results_folder
 from deermem_eval.selection import check_capacities, policy_settings, protocol_selector
 
 TYPES: Mapping[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list}
@@ -111,13 +112,22 @@ def refuse_bad_study(parameters: Mapping[str, Any]) -> None:
     if "case_id" in parameters:
         case_of(cases, parameters["case_id"])
     if "run" in parameters:
-        load_graded_study(protocol, cases, parameters["run"])
+        output_dir = parameters.get("output_dir", "")
+        load_graded_study(protocol, cases, parameters["run"] or default_run(protocol, output_dir))
+    if "provider" in parameters:
+        protocol.require_texts("an answer")
     results_folder(parameters.get("output_dir", ""), protocol)
 
 
-def has_outcomes(protocol: str) -> bool:
-    """Whether a protocol comes with graded runs to show."""
-    return (load_protocol(protocol).folder / OUTCOMES).is_file()
+def can_be_shown(parameters: Mapping[str, Any]) -> bool:
+    """Whether a protocol has what a notebook shows: texts to ask about, or a graded run."""
+    protocol = load_protocol(parameters["protocol"])
+    if "provider" in parameters:
+        return not protocol.missing_texts
+    if "run" in parameters and not parameters["run"]:
+        run = default_run(protocol, parameters.get("output_dir", ""))
+        return (protocol.folder / OUTCOMES).is_file() or (Path(run) / ROWS).is_file()
+    return True
 
 
 def optional_path(text: str) -> Path | None:

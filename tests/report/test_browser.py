@@ -70,7 +70,7 @@ def watched(page):
 
 
 def test_the_page_opens_from_disk_and_asks_for_nothing_else(browser, tmp_path):
-    tasks = plan_notebooks([], {"output_dir": str(tmp_path / "results")})
+    tasks = plan_notebooks([], {"protocol": "pr4789", "output_dir": str(tmp_path / "results")})
     assert [o.failure for o in run_notebooks(tasks, tmp_path / "executed")] == [""] * 3
     folders = StudyFolders(tmp_path / "results", tmp_path / "executed", tmp_path / "page")
     index, _ = write_report(load_protocol("pr4789"), folders)
@@ -94,7 +94,7 @@ def test_the_page_opens_from_disk_and_asks_for_nothing_else(browser, tmp_path):
         assert image.get_attribute("alt").startswith(
             ("Case ", "Overall at capacity ", "run3: overall, ", "run3: of 45 ")
         )
-    names = list(shipped_notebooks())
+    names = [task.name for task in tasks]
     for name in names:
         page.goto(index.as_uri())
         page.click(f"a[href='{name}.html']")

@@ -15,7 +15,7 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.report import plan_notebooks, run_notebooks, shipped_notebooks
 from deermem_eval.report.execution import normalised
 
-NAMES = ("01_cases", "02_retention", "05_grades")
+NAMES = ("01_cases", "02_retention", "04_answers", "05_grades")
 
 
 def code_cells(path):
@@ -49,6 +49,7 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
     parameters = {
         "01_cases": {"capacity": 3, "case_id": "correction_language", "weights": [0.5, 0.3, 0.2]},
         "02_retention": {"capacity": 9, "weights": [0.2, 0.4, 0.4]},
+        "04_answers": {"capacity": 5, "model": "mine"},
         "05_grades": {"run": "run1"},
     }[name]
     tasks = plan_notebooks([name], {**parameters, "output_dir": str(output)})
@@ -56,10 +57,11 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
     assert outcome.failure == ""
     executed = nbformat.read(outcome.path, as_version=4)
     verdict = executed.cells[-1].outputs[-1].data["text/markdown"]
-    assert ("not checked here" in verdict) == (name == "02_retention")
+    assert ("not checked here" in verdict) == (name in ("02_retention", "04_answers"))
     expected = {
         "01_cases": "pool_anatomy.svg",
         "02_retention": "retention_by_capacity.svg",
+        "04_answers": "answers_by_stage.svg",
         "05_grades": "qa_accuracy.svg",
     }[name]
     assert expected in {path.name for path in output.iterdir()}
@@ -78,25 +80,31 @@ def test_a_notebook_runs_on_another_protocol_with_texts(name, small, tmp_path):
     assert not any("mugs" in p.read_text("utf-8") for p in (tmp_path / "out").glob("*.csv"))
 
 
-def test_results_and_executed_notebooks_are_the_same_bytes_every_time(root, tmp_path):
+@pytest.mark.parametrize("protocol", ["pr4789", "sample"])
+def test_results_and_executed_notebooks_are_the_same_bytes_every_time(root, tmp_path, protocol):
     """From another folder and in another order; and the committed results are these."""
+    names = [name for name in NAMES if name != "04_answers"]
     trees = []
-    for folder, names in (("a", NAMES), ("b", NAMES[::-1])):
-        tasks = plan_notebooks(list(names), {"output_dir": str(tmp_path / "results")})
+    for folder, ordered in (("a", names), ("b", names[::-1])):
+        parameters = {"protocol": protocol, "output_dir": str(tmp_path / "results")}
         here = tmp_path / f"here_{folder}"
         here.mkdir()
         with contextlib.chdir(here):
-            outcomes = run_notebooks(tasks, tmp_path / folder)
-        assert [outcome.failure for outcome in outcomes] == [""] * 3
+            outcomes = []
+            if protocol == "sample":  # 05_grades shows what it leaves
+                asked = plan_notebooks(["04_answers"], parameters)
+                outcomes += run_notebooks(asked, tmp_path / folder)
+            outcomes += run_notebooks(plan_notebooks(ordered, parameters), tmp_path / folder)
+        assert {outcome.failure for outcome in outcomes} == {""}
         assert not list(here.iterdir())
         trees.append(
             {path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()}
-            | {path.name: path.read_bytes() for path in (tmp_path / "results").iterdir()}
+            | {p.name: p.read_bytes() for p in (tmp_path / "results").iterdir() if p.is_file()}
         )
     assert trees[0] == trees[1]
-    committed = root / "results" / "pr4789"
+    committed = root / "results" / protocol
     assert {path.name for path in committed.iterdir()} == {
-        path.name for path in (tmp_path / "results").iterdir()
+        path.name for path in (tmp_path / "results").iterdir() if path.is_file()
     }
     for path in committed.iterdir():
         if path.suffix != ".png":  # pixels are the machine's; .ci/run compares them too
@@ -218,7 +226,7 @@ def test_braces_and_blanks_in_a_path_are_only_characters(tmp_path, monkeypatch):
 def test_grades_are_left_out_of_the_batch_where_there_are_none(small, tmp_path):
     parameters = {"protocol": str(small.folder), "dataset": str(small.dataset)}
     tasks = plan_notebooks([], {**parameters, "output_dir": str(tmp_path)})
-    assert [task.name for task in tasks] == ["01_cases", "02_retention"]
+    assert [task.name for task in tasks] == ["01_cases", "02_retention", "04_answers"]
 
 
 @pytest.mark.parametrize(
