@@ -14,6 +14,11 @@ def pytest_terminal_summary(terminalreporter, config):
             ratio = benches["literal_loop"].stats.median / benches["on_arrays"].stats.median
             terminalreporter.write_line(f"{group}: {ratio:.1f} times faster than the literal loop")
         for bench in benches.values():
+            if "of_ideal" in bench.extra_info:
+                terminalreporter.write_line(
+                    f"{bench.name}: {bench.extra_info['of_ideal']:.3f} of the ideal time, "
+                    f"{bench.extra_info['megabytes']:.0f} MB"
+                )
             if "cpu_seconds" in bench.extra_info:
                 seconds = bench.extra_info["cpu_seconds"]
                 terminalreporter.write_line(f"{bench.name}: {seconds:.3f} s of CPU")

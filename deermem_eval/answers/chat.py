@@ -8,6 +8,7 @@ import asyncio
 import json
 import urllib.parse
 from collections.abc import AsyncIterator
+from functools import cache
 from typing import Any
 
 from deermem_eval.answers.providers import AttemptFailedError, ProviderContext, Request
@@ -22,15 +23,22 @@ CHAT_PATH = "/chat/completions"
 
 
 class ChatProvider:
-    """A provider over `huggingface_hub.AsyncInferenceClient`; close it when the run is over."""
+    """A provider over `huggingface_hub.AsyncInferenceClient`; close it when the run is over.
+
+    Calls at the same time use a client each: the pool of a shared one looks at every connection
+    for every call, which costs more than the call.
+    """
 
     def __init__(self, timeout_seconds: float, key: str, **client: Any) -> None:
         from huggingface_hub import AsyncInferenceClient, set_async_client_factory
 
         set_async_client_factory(_bounded_client)
+        self._make_client = AsyncInferenceClient
         self._timeout_seconds = timeout_seconds
         self._key = key
-        self._client = AsyncInferenceClient(api_key=key, timeout=timeout_seconds, **client)
+        self._options = {"api_key": key, "timeout": timeout_seconds, **client}
+        self._clients: list[Any] = []
+        self._idle: list[Any] = []
 
     async def __call__(self, request: Request) -> Reply:
         """Send the payload once.
@@ -43,9 +51,10 @@ class ChatProvider:
         import httpx2
         from huggingface_hub import errors
 
+        client = self._idle.pop() if self._idle else self._new_client()
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                output = await self._client.chat_completion(**request.payload)
+                output = await client.chat_completion(**request.payload)
         except (TimeoutError, errors.InferenceTimeoutError) as error:
             reason = f"timed out after {self._timeout_seconds:g} s"
             raise AttemptFailedError(reason, is_transient=True) from error
@@ -60,11 +69,18 @@ class ChatProvider:
             raise AttemptFailedError(reason, is_transient=True) from error
         except (ValueError, TypeError, KeyError, AttributeError, httpx2.HTTPError):
             return Reply("", finish_reason="", is_malformed=True)
+        finally:
+            self._idle.append(client)
         return _reply(output)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()  # type: ignore[no-untyped-call]
+        for client in self._clients:
+            await client.close()
+
+    def _new_client(self) -> Any:
+        self._clients.append(self._make_client(**self._options))
+        return self._clients[-1]
 
     def _refused(self, response: Any) -> AttemptFailedError:
         status = response.status_code
@@ -157,13 +173,20 @@ def _message(response: Any) -> str:
         return str(response.reason_phrase)
 
 
+@cache
+def _tls_context() -> Any:
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
 def _bounded_client() -> Any:
     """Make the client's HTTP session, which gives up on a reply that grows beyond all measure."""
     import httpx2
 
     class Bounded(httpx2.AsyncBaseTransport):
         def __init__(self) -> None:
-            self._inner = httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_connections=None))
+            self._inner = httpx2.AsyncHTTPTransport(verify=_tls_context())
 
         async def handle_async_request(self, request: Any) -> Any:
             response = await self._inner.handle_async_request(request)
