@@ -23,19 +23,18 @@ STEPS = {
 }
 
 CHILD = """
-    import importlib, os, signal, sys
+    import importlib, itertools, os, signal, sys
     from deermem_eval.cli import main
     module, name, when, number = sys.argv[1:5]
     target = importlib.import_module(module)
-    real, calls = getattr(target, name), 0
+    real, calls = getattr(target, name), itertools.count(1)
 
     def wrapped(*arguments, **options):
-        global calls
-        calls += 1
-        if calls == int(number) and when == "before":
+        mine = next(calls)  # the calls come from several threads
+        if mine == int(number) and when == "before":
             os.kill(os.getpid(), signal.SIGKILL)
         result = real(*arguments, **options)
-        if calls == int(number) and when == "after":
+        if mine == int(number) and when == "after":
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
