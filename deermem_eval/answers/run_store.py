@@ -84,6 +84,9 @@ def open_run(folder: Path, marker: Mapping[str, Any], config: bytes | None) -> N
         The folder holds a run that was made from something else (named), or other files.
     """
     path = folder / MARKER
+    journal = folder / JOURNAL
+    if journal.exists() and not journal.is_file():
+        raise DeermemEvalError(f"{journal} is no regular file; move it away")
     if not path.exists():
         foreign = [one.name for one in folder.iterdir() if one.name not in (LOCK, RUN_CONFIG)]
         if foreign:

@@ -15,6 +15,7 @@ from deermem_eval.answers.messages import AnswerTask
 from deermem_eval.answers.providers import AttemptFailedError, Provider, Request
 from deermem_eval.answers.replies import Reply, reply_class
 from deermem_eval.answers.run_store import append_attempt, stored_answer, write_answer
+from deermem_eval.errors import DeermemEvalError
 
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 60.0
@@ -38,6 +39,7 @@ class Prices:
 
 
 UNKNOWN_PRICES = Prices()
+INTERRUPTED = "interrupted"
 
 
 @dataclass
@@ -137,12 +139,17 @@ async def run_answers(
     async def work() -> None:
         for task in queue:
             if stop.is_set():
-                report.stopped = "interrupted"
+                report.stopped = report.stopped or INTERRUPTED
                 return
             if _is_spent(report, settings):
                 report.stopped = f"the cost has reached {settings.max_cost:g}"
                 return
-            await _answer(folder, task, provider, settings, clock, report)
+            try:
+                await _answer(folder, task, provider, settings, clock, report)
+            except (DeermemEvalError, OSError) as error:  # the disk: no answer could be stored
+                report.failed[task.row_id] = str(error)
+                report.stopped = report.stopped or str(error)
+                stop.set()  # the calls of the others are finished
             progress(report)
 
     await asyncio.gather(*(work() for _ in range(min(settings.workers, max(1, len(waiting))))))
@@ -210,6 +217,10 @@ async def _attempt(folder: Path, task: AnswerTask, provider: Provider, number: i
     except AttemptFailedError as error:
         entry |= {"outcome": "failed", "status": error.status, "reason": str(error)}
         raise
+    except Exception as error:  # a provider's fault is its row's, and of no other
+        reason = f"the provider raised {type(error).__name__}: {error}"
+        entry |= {"outcome": "failed", "status": None, "reason": reason}
+        raise AttemptFailedError(reason) from error
     else:
         reply = Reply(answer) if isinstance(answer, str) else answer
         entry |= {"outcome": reply_class(reply), "finish_reason": reply.finish_reason}

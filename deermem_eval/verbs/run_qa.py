@@ -87,7 +87,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="what a million tokens cost (default: unknown, and so is the cost)",
     )
     parser.add_argument(
-        "--max-cost", type=float, metavar="SUM", help="begin no call once the cost has reached this"
+        "--max-cost",
+        type=amount,
+        metavar="SUM",
+        help="begin no call once the cost has reached this",
     )
     add_json(parser)
 
@@ -199,6 +202,17 @@ def _print(folder: Path, report: "RunReport", options: argparse.Namespace) -> No
         print(f"  the token budget is the cause of {over_budget}: raise --max-tokens")
     if report.stopped:
         print(f"  stopped before it was done: {report.stopped}")
+
+
+def amount(text: str) -> float:
+    """Read a sum of money, not negative."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a sum from 0")
+    return value
 
 
 def prices(text: str) -> list[float]:

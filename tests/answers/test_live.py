@@ -1,6 +1,7 @@
 """Answers from a server on this machine, through the real client and runner."""
 
 import asyncio
+import itertools
 import json
 import re
 from collections import Counter
@@ -381,3 +382,56 @@ def test_a_provider_of_ones_own_is_one_function(tmp_path, sample, cases, monkeyp
     )
     assert set(report.failed.values()) == {"not today"}
     assert {row["prediction"] for row in rows_of(tmp_path / "run").values()} == {"forty-two"}
+
+
+def test_a_fault_of_the_provider_is_its_rows_and_of_no_other(tmp_path, sample, cases, monkeypatch):
+    def make(context):
+        async def answer(request):
+            if "confidence" in request.row_id:
+                raise KeyError("a fault")
+            return "YES"
+
+        return answer
+
+    class Point:
+        name, value = "mine", "mine:make"
+
+        def load(self):
+            return make
+
+    monkeypatch.setattr("deermem_eval.answers.providers.entry_points", lambda group: [Point()])
+    run = answer_run(
+        tmp_path / "run", sample, cases, RunRequest("mine", {}), environment={}, clock=lambda: NOW
+    )
+    report = asyncio.run(run)
+    assert set(report.failed.values()) == {"the provider raised KeyError: 'a fault'"}
+    assert (len(report.called), report.stopped) == (4, "")
+
+
+def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(
+    tmp_path, sample, cases, server, monkeypatch
+):
+    """The third row cannot be stored; those in flight at that moment are stored all the same."""
+    from deermem_eval.answers import runner
+
+    server.script = lambda payload, number: Answer(hang=0.1)
+    real, calls = runner.write_answer, itertools.count(1)
+
+    def write_answer(folder, task, *arguments, **options):
+        if next(calls) == 3:
+            raise DeermemEvalError("the disk is full; free the space")
+        real(folder, task, *arguments, **options)
+
+    monkeypatch.setattr(runner, "write_answer", write_answer)
+    report = answered(tmp_path / "run", sample, cases, server)
+    assert report.stopped == "the disk is full; free the space"
+    assert list(report.failed.values()) == ["the disk is full; free the space"]
+    assert len(rows_of(tmp_path / "run")) == len(report.called) == len(server.requests) - 1
+    assert len(server.requests) < 8
+
+
+def test_a_folder_in_the_place_of_the_journal_is_refused(tmp_path, sample, cases, server):
+    (tmp_path / "run" / "attempts.jsonl").mkdir(parents=True)
+    with pytest.raises(DeermemEvalError, match=r"attempts.jsonl is no regular file"):
+        answered(tmp_path / "run", sample, cases, server)
+    assert server.requests == []
