@@ -14,9 +14,10 @@ from typing import Any
 from deermem_eval.answers.providers import AttemptFailedError, ProviderContext, Request
 from deermem_eval.answers.replies import Reply, counted_tokens
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.protocol.hub import LOOPBACK
+from deermem_eval.protocol.hub import LOOPBACK, may_carry_a_token
 
 REPLY_BYTES_LIMIT = 10_000_000
+PACKED_BYTES_LIMIT = 50_000  # unpacks to a thousand times as much at most
 MESSAGE_CHARS = 200
 TRANSIENT_STATUS = frozenset((408, 409, 429))
 CHAT_PATH = "/chat/completions"
@@ -67,7 +68,10 @@ class ChatProvider:
                 f"the connection failed: {self._without_key(str(error) or type(error).__name__)}"
             )
             raise AttemptFailedError(reason, is_transient=True) from error
-        except (ValueError, TypeError, KeyError, AttributeError, httpx2.HTTPError):
+        except (
+            *(ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError),
+            httpx2.HTTPError,
+        ):
             return Reply("", finish_reason="", is_malformed=True)
         finally:
             self._idle.append(client)
@@ -92,7 +96,7 @@ class ChatProvider:
         )
 
     def _without_key(self, text: str) -> str:
-        return " ".join(text.replace(self._key, "[key]").split())[:MESSAGE_CHARS]
+        return " ".join(_clean(text).replace(self._key, "[key]").split())[:MESSAGE_CHARS]
 
 
 def openai(context: ProviderContext) -> ChatProvider:
@@ -106,17 +110,33 @@ def openai(context: ProviderContext) -> ChatProvider:
             f"in {qa.api_key_env} and the address of the endpoint in {qa.base_url_env}"
         )
     base_url = checked_base_url(values[qa.base_url_env], qa.base_url_env)
-    return ChatProvider(qa.timeout_seconds, values[qa.api_key_env], base_url=base_url)
+    key = checked_key(values[qa.api_key_env], qa.api_key_env)
+    return ChatProvider(qa.timeout_seconds, key, base_url=base_url)
 
 
 def huggingface(context: ProviderContext) -> ChatProvider:
     """Make a provider of Hugging Face's inference providers, with the key in HF_TOKEN."""
+    from huggingface_hub import constants
+
     key = context.environment.get("HF_TOKEN", "")
     if not key:
         raise DeermemEvalError(
             "provider huggingface needs the environment variable HF_TOKEN; set it"
         )
+    if "://" in context.qa.model:  # the client would send the token there
+        raise DeermemEvalError("provider huggingface needs a model's name, and this is an address")
+    if not may_carry_a_token(constants.ENDPOINT):
+        raise DeermemEvalError("HF_ENDPOINT is plain http to another machine; use https")
+    key = checked_key(key, "HF_TOKEN")
     return ChatProvider(context.qa.timeout_seconds, key, provider=context.argument or "auto")
+
+
+def checked_key(key: str, name: str) -> str:
+    """Return a key without blanks around it; refuse what no header can hold, without repeating it."""
+    key = key.strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise DeermemEvalError(f"environment variable {name} holds what can be no key; check it")
+    return key
 
 
 def checked_base_url(url: str, name: str) -> str:
@@ -156,12 +176,17 @@ def _reply(output: Any) -> Reply:
     finish = getattr(choice, "finish_reason", None)
     reasoning = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
     return Reply(
-        prediction=content.strip() if isinstance(content, str) else "",
-        finish_reason=finish if isinstance(finish, str) else "",
-        response_model=model if isinstance(model, str) else None,
+        prediction=_clean(content).strip() if isinstance(content, str) else "",
+        finish_reason=_clean(finish) if isinstance(finish, str) else "",
+        response_model=_clean(model) if isinstance(model, str) else None,
         usage=counted_tokens(getattr(output, "usage", None)),
         has_reasoning=bool(reasoning),
     )
+
+
+def _clean(text: str) -> str:
+    """Replace halves of surrogate pairs, which no file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _message(response: Any) -> str:
@@ -190,24 +215,24 @@ def _bounded_client() -> Any:
 
         async def handle_async_request(self, request: Any) -> Any:
             response = await self._inner.handle_async_request(request)
-            response.stream = BoundedStream(response.stream)
+            is_packed = "content-encoding" in response.headers
+            limit = PACKED_BYTES_LIMIT if is_packed else REPLY_BYTES_LIMIT
+            response.stream = BoundedStream(response.stream, limit)
             return response
 
         async def aclose(self) -> None:
             await self._inner.aclose()
 
     class BoundedStream(httpx2.AsyncByteStream):
-        def __init__(self, inner: Any) -> None:
-            self._inner = inner
+        def __init__(self, inner: Any, limit: int) -> None:
+            self._inner, self._limit = inner, limit
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             size = 0
             async for chunk in self._inner:
                 size += len(chunk)
-                if size > REPLY_BYTES_LIMIT:
-                    raise httpx2.DecodingError(
-                        f"the reply is larger than {REPLY_BYTES_LIMIT} bytes"
-                    )
+                if size > self._limit:
+                    raise httpx2.DecodingError(f"the reply is larger than {self._limit} bytes")
                 yield chunk
 
         async def aclose(self) -> None:

@@ -1,7 +1,7 @@
 """Providers: who answers a request. One small interface, and a name for each.
 
 A provider is an async function from a `Request` to a `Reply` (or to a text). It makes one attempt; the
-runner repeats what is worth repeating. It sees the request and nothing else: no reference, no policy. A package adds one by an entry point of the group
+runner repeats what is worth repeating. It sees the request and the id of its row, and no reference. A package adds one by an entry point of the group
 `deermem_eval.providers` that names a function from a `ProviderContext` to such a function.
 """
 

@@ -85,4 +85,8 @@ def counted_tokens(usage: Any) -> dict[str, int]:
     """Return the whole, non-negative counts of a usage object, nested ones left out."""
     if not isinstance(usage, Mapping):
         return {}
-    return {str(name): value for name, value in usage.items() if type(value) is int and value >= 0}
+    return {
+        str(name): value
+        for name, value in usage.items()
+        if type(value) is int and 0 <= value <= 10**15
+    }

@@ -31,6 +31,7 @@ class RunMarker(BaseModel):
     schema_version: int
     protocol_id: Text
     created_at: str = ""
+    provider: str | None = None
     git: dict[str, Any] = Field(default_factory=dict)
     artifacts: dict[str, str]
     dataset: dict[str, Any]

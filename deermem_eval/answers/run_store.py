@@ -108,7 +108,7 @@ def open_run(folder: Path, marker: Mapping[str, Any], config: bytes | None) -> N
             f"{path}: the run was made with another {' and '.join(changed)}; name a new folder, or "
             "go back to what it was made with"
         )
-    if (stored.model_extra or {}).get("provider", marker["provider"]) != marker["provider"]:
+    if (stored.provider or marker["provider"]) != marker["provider"]:
         raise DeermemEvalError(
             f"{path}: the run is answered by another provider; name a new folder, or that provider"
         )

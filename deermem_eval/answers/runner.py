@@ -1,6 +1,7 @@
 """The runner: asks a provider for every answer that a run lacks, and stores each as soon as it is there."""
 
 import asyncio
+import contextlib
 import math
 import time
 from collections import Counter
@@ -40,6 +41,7 @@ class Prices:
 
 UNKNOWN_PRICES = Prices()
 INTERRUPTED = "interrupted"
+REFUSED_KEY = (401, 403)
 
 
 @dataclass
@@ -142,10 +144,13 @@ async def run_answers(
                 report.stopped = report.stopped or INTERRUPTED
                 return
             if _is_spent(report, settings):
-                report.stopped = f"the cost has reached {settings.max_cost:g}"
+                spent = (
+                    "is unknown" if report.cost is None else f"has reached {settings.max_cost:g}"
+                )
+                report.stopped = f"the cost {spent}"
                 return
             try:
-                await _answer(folder, task, provider, settings, clock, report)
+                await _answer(folder, task, provider, settings, clock, report, stop)
             except (DeermemEvalError, OSError) as error:  # the disk: no answer could be stored
                 report.failed[task.row_id] = str(error)
                 report.stopped = report.stopped or str(error)
@@ -153,6 +158,8 @@ async def run_answers(
             progress(report)
 
     await asyncio.gather(*(work() for _ in range(min(settings.workers, max(1, len(waiting))))))
+    if stop.is_set():
+        report.stopped = report.stopped or INTERRUPTED
     return report
 
 
@@ -163,16 +170,17 @@ async def _answer(
     settings: RunSettings,
     clock: Callable[[], datetime],
     report: RunReport,
+    stop: asyncio.Event,
 ) -> None:
     """Ask until there is a reply, or no attempt is left; store the reply, and note every attempt."""
-    from tenacity import AsyncRetrying, RetryError, retry_if_exception, stop_after_attempt
+    from tenacity import AsyncRetrying, RetryError, retry_if_exception
 
     attempts = 0
     reply: Reply | None = None
     began = time.monotonic()
     try:
         async for attempt in AsyncRetrying(
-            stop=stop_after_attempt(settings.max_attempts),
+            stop=lambda state: stop.is_set() or state.attempt_number >= settings.max_attempts,
             retry=retry_if_exception(_is_transient),
             wait=lambda state: _wait_seconds(state, clock()),
         ):
@@ -186,7 +194,14 @@ async def _answer(
         return
     except AttemptFailedError as error:
         report.failed[task.row_id] = str(error)
+        if error.status in REFUSED_KEY:  # every other call would be refused as well
+            report.stopped = report.stopped or str(error)
+            stop.set()
         return
+    if reply is not None:
+        report.tokens.update(reply.usage)
+        cost = settings.prices.cost(reply.usage)
+        report.cost = None if report.cost is None or cost is None else report.cost + cost
     if reply is None or reply.is_malformed:
         report.failed[task.row_id] = "the reply holds no choice"
         report.classes[task.decision.policy, "malformed"] += 1
@@ -204,16 +219,13 @@ async def _answer(
     )
     report.called.append(task.row_id)
     report.classes[task.decision.policy, reply_class(reply)] += 1
-    report.tokens.update(reply.usage)
-    cost = settings.prices.cost(reply.usage)
-    report.cost = None if report.cost is None or cost is None else report.cost + cost
 
 
 async def _attempt(folder: Path, task: AnswerTask, provider: Provider, number: int) -> Reply:
     began = time.monotonic()
     entry: dict[str, Any] = {"row_id": task.row_id, "attempt": number}
     try:
-        answer = await provider(Request(task.row_id, task.fingerprint, task.payload))
+        answer: Any = await provider(Request(task.row_id, task.fingerprint, task.payload))
     except AttemptFailedError as error:
         entry |= {"outcome": "failed", "status": error.status, "reason": str(error)}
         raise
@@ -223,13 +235,18 @@ async def _attempt(folder: Path, task: AnswerTask, provider: Provider, number: i
         raise AttemptFailedError(reason) from error
     else:
         reply = Reply(answer) if isinstance(answer, str) else answer
+        if not isinstance(reply, Reply) or not isinstance(reply.prediction, str):
+            reason = f"the provider gave a {type(answer).__name__}, neither a text nor a Reply"
+            entry |= {"outcome": "failed", "status": None, "reason": reason}
+            raise AttemptFailedError(reason)
         entry |= {"outcome": reply_class(reply), "finish_reason": reply.finish_reason}
         entry["tokens"] = reply.usage
         return reply
     finally:
         entry["seconds"] = round(time.monotonic() - began, 3)
         if "outcome" in entry:
-            await asyncio.to_thread(append_attempt, folder, entry)
+            with contextlib.suppress(OSError):  # the answer, which is paid for, matters more
+                await asyncio.to_thread(append_attempt, folder, entry)
 
 
 def _is_transient(error: BaseException) -> bool:
@@ -258,7 +275,7 @@ def retry_after_seconds(value: str | None, now: datetime) -> float | None:
     except ValueError:
         try:
             until = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         seconds = (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds()
     return max(0.0, seconds)

@@ -159,7 +159,6 @@ FAILURES = {
     "not UTF-8": (Answer(raw=b'{"choices": "\xff\xfe"}'), "holds no choice", 1),
     "50 MB": (Answer(raw=b" " * 50_000_000), "holds no choice", 1),
     "400": (Answer({"error": {"message": "no such model"}}, 400), "answers 400: no such model", 1),
-    "401": (Answer({"error": {"message": f"bad {KEY}"}}, 401), r"answers 401: bad \[key\]", 1),
     "503 for ever": (Answer({}, 503), "answers 503.*after 3 attempts", 3),
     "cut for ever": (Answer(cut=True), "connection failed.*after 3 attempts", 3),
 }
@@ -435,3 +434,48 @@ def test_a_folder_in_the_place_of_the_journal_is_refused(tmp_path, sample, cases
     with pytest.raises(DeermemEvalError, match=r"attempts.jsonl is no regular file"):
         answered(tmp_path / "run", sample, cases, server)
     assert server.requests == []
+
+
+def test_a_wrong_key_stops_the_run_with_one_call(tmp_path, sample, cases, server):
+    server.script = lambda payload, number: Answer({"error": {"message": f"bad {KEY}"}}, 401)
+    report = answered(tmp_path / "run", sample, cases, server, overrides={"qa.workers": 1})
+    assert report.stopped == "the server answers 401: bad [key]"
+    assert len(server.requests) == 1
+
+
+def test_another_provider_does_not_go_on_with_a_run(tmp_path, sample, cases, server):
+    answered(tmp_path / "run", sample, cases, server)
+    request = RunRequest("reader", {"qa.timeout_seconds": 1.0})
+    run = answer_run(tmp_path / "run", sample, cases, request, environment={}, clock=lambda: NOW)
+    with pytest.raises(DeermemEvalError, match="is answered by another provider"):
+        asyncio.run(run)
+
+
+ODD = [
+    Answer(raw=b"[" * 100_000),
+    Answer(raw=b'{"choices": [{"message": {"content": "a \\ud83d"}, "finish_reason": "stop"}]}'),
+    Answer({"error": {"message": "x"}}, 429, {"Retry-After": "Fri, 31 Dec 9999 23:59:59 +9999"}),
+    zipped({"choices": [], "padding": " " * 60_000_000}),
+]
+
+
+@pytest.mark.parametrize("answer", ODD, ids=["deep", "surrogate", "far future", "packed"])
+def test_odd_replies_cost_no_other_row(tmp_path, sample, cases, server, answer):
+    server.script = first_request_gets(answer)
+    answered(tmp_path / "run", sample, cases, server, overrides={"qa.workers": 1})
+    assert len(rows_of(tmp_path / "run")) >= 6
+
+
+@pytest.mark.parametrize("key", ["sk-\nx", "schlüssel", "two words"])
+def test_what_can_be_no_key_is_refused_without_repeating_it(sample, key):
+    qa = sample.config.qa
+    environment = {qa.api_key_env: key, qa.base_url_env: "https://x"}
+    with pytest.raises(DeermemEvalError, match="holds what can be no key") as caught:
+        load_provider("openai", ProviderContext(qa, "", environment))
+    assert key not in str(caught.value)
+
+
+def test_the_hubs_token_goes_to_no_address_in_the_place_of_a_model(sample):
+    qa = sample.config.qa.model_copy(update={"model": "http://127.0.0.1:9/"})
+    with pytest.raises(DeermemEvalError, match="needs a model's name"):
+        load_provider("huggingface", ProviderContext(qa, "", {"HF_TOKEN": "hf_x"}))
