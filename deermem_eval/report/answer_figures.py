@@ -17,6 +17,8 @@ from deermem_eval.report.style import (
 )
 
 COUNT_COLUMNS = (16, 48)  # right of the axis, in points
+LABEL_ROOM = 0.34  # a policy's name beside its interval, in shares of cases
+LABEL_LIFT = 2.2  # else above the scenario's first interval or below its second: times its height
 
 
 def qa_accuracy(accuracy: pd.DataFrame, by_suite: pd.DataFrame, *, alpha: float) -> Figure:
@@ -136,13 +138,17 @@ def _draw_accuracy(axis: Axes, y: float, row: pd.Series, *, labelled: bool) -> N
     for x, count in zip(COUNT_COLUMNS, (row["correct"], row["retained"]), strict=True):
         _beside(axis, x, y, f"{count}/{row['cases']}", color=colour)
     if labelled:
-        is_right = row["upper"] < 0.7
+        x, height, side = (row["lower"] + row["upper"]) / 2, y * LABEL_LIFT, "center"
+        if row["upper"] < 1 - LABEL_ROOM:
+            x, height, side = row["upper"] + 0.02, y, "left"
+        elif row["lower"] > LABEL_ROOM:
+            x, height, side = row["lower"] - 0.02, y, "right"
         axis.text(
-            row["upper"] + 0.02 if is_right else row["lower"] - 0.02,
-            y,
+            x,
+            height,
             row["policy"],
             va="center",
-            ha="left" if is_right else "right",
+            ha=side,
             color=colour,
             fontweight="bold",
         )

@@ -184,6 +184,28 @@ def test_the_accuracy_figure_draws_its_table(historical, historical_cases):
         assert f"{row['retained']}/{row['cases']}" in texts
 
 
+@pytest.mark.parametrize("interval", [(0, 0.65), (0.1, 0.8), (0, 1), (0.35, 1), (0.69, 0.72)])
+def test_the_names_of_the_policies_stand_inside_the_accuracy_figure(
+    historical, historical_cases, interval
+):
+    graded = read_outcomes(historical.folder / "outcomes.csv", historical_cases)
+    table = rows_of_run(accuracy_by_scenario(graded), "run3")
+    table["lower"], table["upper"] = interval
+    suites = rows_of_run(accuracy_by_suite(graded), "run3")
+    figure = qa_accuracy(table, suites, alpha=0.05)
+    figure.draw_without_rendering()
+    (axis,) = figure.axes
+    names = [
+        text.get_window_extent() for text in axis.texts if text.get_text() in set(table["policy"])
+    ]
+    assert len(names) == 2
+    for name in names:
+        assert axis.bbox.x0 <= name.x0
+        assert name.x1 <= axis.bbox.x1
+        assert axis.bbox.y0 <= name.y0
+        assert name.y1 <= axis.bbox.y1
+
+
 def test_the_retention_figure_draws_its_table(figures, decisions):
     table = decision_table(decisions)
     by_scenario, by_suite = retention_by_scenario(table), retention_by_suite(table)
