@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 SENTINEL = "INSUFFICIENT"
 
@@ -16,16 +16,7 @@ ReplyClass = Literal[
     "malformed",
     "failed",
 ]
-REPLY_CLASSES: tuple[ReplyClass, ...] = (
-    "answered",
-    "abstained",
-    "empty",
-    "truncated",
-    "reasoning-exhausted",
-    "filtered",
-    "malformed",
-    "failed",
-)
+REPLY_CLASSES: tuple[ReplyClass, ...] = get_args(ReplyClass)
 """What became of a request.
 
 `answered`; `abstained` (the sentinel); `empty` (no text, though the model had finished); `truncated` (the

@@ -9,23 +9,10 @@ import nbformat
 import pytest
 
 from deermem_eval import __version__
-from deermem_eval.cli import main
 
 
-@pytest.fixture
-def run(capsys):
-    """Run the command; return exit code, stdout and stderr."""
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-def test_run_policy_prints_json_for_machines(run, tmp_path):
-    code, out, err = run("run-policy", "--output-dir", tmp_path / "run", "--json")
+def test_run_policy_prints_json_for_machines(command, tmp_path):
+    code, out, err = command("run-policy", "--output-dir", tmp_path / "run", "--json")
     assert code == 0
     answer = json.loads(out)
     assert answer["rows"] == 270
@@ -45,16 +32,16 @@ def test_run_policy_prints_json_for_machines(run, tmp_path):
     ]
 
 
-def test_run_policy_prints_the_table_and_writes_nothing_unasked(run, tmp_path, monkeypatch):
+def test_run_policy_prints_the_table_and_writes_nothing_unasked(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, out, _ = run("run-policy")
+    code, out, _ = command("run-policy")
     assert code == 0
     assert out.endswith("overall  20/45 27/45 35/45 35/45 45/45 45/45\n")
     assert not list(tmp_path.iterdir())
 
 
-def test_run_policy_takes_capacities_policies_and_weights(run):
-    code, out, _ = run(
+def test_run_policy_takes_capacities_policies_and_weights(command):
+    code, out, _ = command(
         "run-policy", "--capacity", "3,4", "--capacity", "3", "--policy", "hybrid-v1",
         "--weights", "1,0,0", "--json",
     )  # fmt: skip
@@ -67,40 +54,44 @@ def test_run_policy_takes_capacities_policies_and_weights(run):
     }
 
 
-def test_validate_contracts_says_what_is_there_and_what_is_not(run):
-    code, out, _ = run("validate-contracts")
+def test_validate_contracts_says_what_is_there_and_what_is_not(command):
+    code, out, _ = command("validate-contracts")
     assert code == 0
     assert "40 official and 5 synthetic cases, policy version hybrid-v1: valid" in out
     assert "facts only: the answer prompt and the texts of the synthetic cases are not there" in out
-    code, out, _ = run("validate-contracts", "--json")
+    code, out, _ = command("validate-contracts", "--json")
     assert json.loads(out)["artifacts"]["dataset_sha256"].startswith("821a2034")
 
 
-def test_validate_recomputes_the_selection_only_from_texts(run, small):
-    code, out, _ = run("validate")
+def test_validate_recomputes_the_selection_only_from_texts(command, small):
+    code, out, _ = command("validate")
     assert code == 0
     assert "82 records, 40 distractors in the bank, 45 cases with pools of 10: valid" in out
     assert "selection rule not recomputed" in out
-    code, out, _ = run("validate", "--protocol", small.folder, "--dataset", small.dataset)
+    code, out, _ = command("validate", "--protocol", small.folder, "--dataset", small.dataset)
     assert code == 0
     assert "selection rule recomputed: the same official cases, id by id" in out
-    code, out, _ = run("validate", "--protocol", small.folder, "--dataset", small.dataset, "--json")
+    code, out, _ = command(
+        "validate", "--protocol", small.folder, "--dataset", small.dataset, "--json"
+    )
     assert json.loads(out)["selection_recomputed"] is True
 
 
-def test_published_protocol_and_evidence_subset(run, reference, subset):
+def test_published_protocol_and_evidence_subset(command, reference, subset):
     protocol, dataset = subset
-    code, out, _ = run("run-policy", "--protocol", protocol.folder, "--dataset", dataset, "--json")
+    code, out, _ = command(
+        "run-policy", "--protocol", protocol.folder, "--dataset", dataset, "--json"
+    )
     assert code == 0
-    facts_only = run("run-policy", "--json")[1]
+    facts_only = command("run-policy", "--json")[1]
     assert json.loads(out) == json.loads(facts_only)
-    code, _, err = run("validate", "--protocol", reference / "protocol", "--dataset", dataset)
+    code, _, err = command("validate", "--protocol", reference / "protocol", "--dataset", dataset)
     assert code == 2
     assert "but the protocol pins 821a2034" in err
 
 
-def refused(run, *arguments):
-    code, out, err = run(*arguments)
+def refused(command, *arguments):
+    code, out, err = command(*arguments)
     assert code == 2
     assert out == ""
     assert err.startswith("deermem-eval: ")
@@ -131,39 +122,41 @@ def refused(run, *arguments):
         (["extra"], "unrecognized arguments: extra"),
     ],
 )
-def test_bad_input_is_refused_in_one_line_and_nothing_is_written(run, tmp_path, arguments, said):
+def test_bad_input_is_refused_in_one_line_and_nothing_is_written(
+    command, tmp_path, arguments, said
+):
     output = tmp_path / "run"
-    assert said in refused(run, "run-policy", "--output-dir", output, *arguments)
+    assert said in refused(command, "run-policy", "--output-dir", output, *arguments)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_verb_is_needed_and_must_exist(run):
-    assert "required: VERB" in refused(run)
-    assert "invalid choice: 'sweeep'" in refused(run, "sweeep")
+def test_a_verb_is_needed_and_must_exist(command):
+    assert "required: VERB" in refused(command)
+    assert "invalid choice: 'sweeep'" in refused(command, "sweeep")
 
 
-def test_an_output_directory_that_holds_a_run_is_refused_before_the_work(run, tmp_path):
-    run("run-policy", "--output-dir", tmp_path / "run")
+def test_an_output_directory_that_holds_a_run_is_refused_before_the_work(command, tmp_path):
+    command("run-policy", "--output-dir", tmp_path / "run")
     before = {p: p.read_bytes() for p in (tmp_path / "run").iterdir()}
-    said = refused(run, "run-policy", "--output-dir", tmp_path / "run")
+    said = refused(command, "run-policy", "--output-dir", tmp_path / "run")
     assert "already holds a run or other files, and nothing is ever overwritten" in said
     assert {p: p.read_bytes() for p in (tmp_path / "run").iterdir()} == before
-    said = refused(run, "notebooks", "--output-dir", tmp_path / "run")
+    said = refused(command, "notebooks", "--output-dir", tmp_path / "run")
     assert "already holds a run (run.json)" in said
     assert {p: p.read_bytes() for p in (tmp_path / "run").iterdir()} == before
 
 
-def test_a_data_set_with_one_byte_changed_is_refused(run, small, tmp_path):
+def test_a_data_set_with_one_byte_changed_is_refused(command, small, tmp_path):
     content = bytearray(small.dataset.read_bytes())
     content[100] ^= 1
     small.dataset.write_bytes(content)
     for verb in ("validate", "run-policy"):
-        said = refused(run, verb, "--protocol", small.folder, "--dataset", small.dataset)
+        said = refused(command, verb, "--protocol", small.folder, "--dataset", small.dataset)
         assert "has SHA-256" in said
         assert "deermem-eval fetch pr4789" in said
 
 
-def test_bad_notebook_parameters_are_refused_and_nothing_is_written(run, tmp_path):
+def test_bad_notebook_parameters_are_refused_and_nothing_is_written(command, tmp_path):
     for arguments, said in {
         ("--capacity", "0"): "capacity 0 is outside",
         ("--capacity", "6", "-p", "capacity=7"): "parameter 'capacity' is given twice",
@@ -181,22 +174,22 @@ def test_bad_notebook_parameters_are_refused_and_nothing_is_written(run, tmp_pat
         ("--output-dir", "~nobody-here/x"): "~nobody-here/x: ",
         ("--output-dir", "x" * 300): "File name too long",
     }.items():
-        assert said in refused(run, "notebooks", "--output-dir", tmp_path / "out", *arguments)
+        assert said in refused(command, "notebooks", "--output-dir", tmp_path / "out", *arguments)
     assert not list(tmp_path.iterdir())
 
 
-def test_notebooks_and_report_end_to_end(run, tmp_path):
+def test_notebooks_and_report_end_to_end(command, tmp_path):
     output = tmp_path / "out"
     folder = ("--output-dir", output)
-    assert "holds no executed notebook" in refused(run, "report", *folder)
-    code, out, err = run("notebooks", *folder, "--capacity", "6")
+    assert "holds no executed notebook" in refused(command, "report", *folder)
+    code, out, err = command("notebooks", *folder, "--capacity", "6")
     assert code == 0
     assert out.count("\n") == 4
     assert (
         f"executing 01_cases, 02_retention, 04_answers, 05_grades; tables and figures go to {output}"
         in err
     )
-    code, out, _ = run("report", *folder)
+    code, out, _ = command("report", *folder)
     assert code == 0
     assert out.endswith(f"page: {output / 'page' / 'index.html'}\n")
     assert "20/45 27/45 35/45" in out
@@ -204,20 +197,20 @@ def test_notebooks_and_report_end_to_end(run, tmp_path):
     for p in ("0.0041", "0.0129", "0.0018"):
         assert p in out
     assert (output / "page" / "figures" / "qa_accuracy.svg").is_file()
-    code, out, _ = run("report", *folder, "--json", "--run", "run1")
+    code, out, _ = command("report", *folder, "--json", "--run", "run1")
     assert json.loads(out)["page"] == str(output / "page" / "index.html")
     assert "Correct answers of all, run1" in json.loads(out)["tables"]
-    assert "run 'run9' is not among" in refused(run, "report", *folder, "--run", "run9")
+    assert "run 'run9' is not among" in refused(command, "report", *folder, "--run", "run9")
 
     index = output / "page" / "index.html"
     index.write_text("my home page")
-    assert "was not written by deermem-eval" in refused(run, "report", *folder)
+    assert "was not written by deermem-eval" in refused(command, "report", *folder)
     index.unlink()
     executed = output / "executed" / "01_cases.ipynb"
     sound = executed.read_bytes()
     for content in (b"{", b"{}", b"\xff", b"[]"):
         executed.write_bytes(content)
-        assert "01_cases.ipynb is" in refused(run, "report", *folder)
+        assert "01_cases.ipynb is" in refused(command, "report", *folder)
     executed.write_bytes(sound)
     table = output / "retention_by_suite.csv"
     sound = table.read_text()
@@ -232,40 +225,40 @@ def test_notebooks_and_report_end_to_end(run, tmp_path):
         f"{sound}{row}\n",
     ):
         table.write_text(content)
-        said = refused(run, "report", *folder)
+        said = refused(command, "report", *folder)
         assert "retention_by_suite.csv is not the table that the notebooks write" in said
     table.unlink()
-    assert "retention_by_suite.csv is not there" in refused(run, "report", *folder)
+    assert "retention_by_suite.csv is not there" in refused(command, "report", *folder)
     assert not index.exists()
 
 
-def test_other_parameters_leave_the_committed_results_alone(run, root):
+def test_other_parameters_leave_the_committed_results_alone(command, root):
     def state():
         return {path: path.stat().st_mtime_ns for path in (root / "results/pr4789").iterdir()}
 
     before = state()
-    code, out, err = run("notebooks", "02_retention", "--capacity", "6")
+    code, out, err = command("notebooks", "02_retention", "--capacity", "6")
     assert code == 0
     assert f"go to {root / 'results/runs/pr4789-changed'}" in err
     assert out == f"02_retention: {root}/results/runs/pr4789-changed/executed/02_retention.ipynb\n"
     assert state() == before
 
 
-def test_the_published_files_alone_give_notebooks_and_page(run, subset, tmp_path):
+def test_the_published_files_alone_give_notebooks_and_page(command, subset, tmp_path):
     protocol, dataset = subset
     output = tmp_path / "out"
-    code, _, err = run(
+    code, _, err = command(
         "notebooks", "--protocol", protocol.folder, "--dataset", dataset, "--output-dir", output
     )
     assert code == 0
     assert "left out 05_grades: the protocol has no texts, or no graded run" in err
-    code, out, _ = run("report", "--protocol", protocol.folder, "--output-dir", output)
+    code, out, _ = command("report", "--protocol", protocol.folder, "--output-dir", output)
     assert code == 0
     assert "20/45 27/45 35/45" in out
     assert "Correct answers" not in out
 
 
-def test_a_foreign_protocol_of_the_same_name_is_kept_apart(run, root, tmp_path, monkeypatch):
+def test_a_foreign_protocol_of_the_same_name_is_kept_apart(command, root, tmp_path, monkeypatch):
     from deermem_eval.protocol import load_protocol
     from deermem_eval.report import study_folders
 
@@ -273,7 +266,7 @@ def test_a_foreign_protocol_of_the_same_name_is_kept_apart(run, root, tmp_path, 
     foreign = study_folders(load_protocol(tmp_path / "pr4789"))
     assert foreign.results == root / "results/runs/pr4789"
     monkeypatch.chdir(root / "results")  # where a folder has the shipped protocol's name
-    assert run("validate-contracts")[0] == 0
+    assert command("validate-contracts")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -287,7 +280,9 @@ def test_a_foreign_protocol_of_the_same_name_is_kept_apart(run, root, tmp_path, 
         ("result.scores.clear(); return result", "must give every fact of the pool a finite score"),
     ],
 )
-def test_a_selector_that_is_wrong_on_real_pools_is_refused(run, tmp_path, monkeypatch, body, said):
+def test_a_selector_that_is_wrong_on_real_pools_is_refused(
+    command, tmp_path, monkeypatch, body, said
+):
     name = f"wrong_{abs(hash(body))}"
     (tmp_path / f"{name}.py").write_text(
         "from deermem_eval.policies import select_facts_for_capacity as ours\n"
@@ -298,12 +293,12 @@ def test_a_selector_that_is_wrong_on_real_pools_is_refused(run, tmp_path, monkey
         f"    {body}\n"
     )
     monkeypatch.chdir(tmp_path)
-    line = refused(run, "run-policy", "--selector", f"{name}:select")
+    line = refused(command, "run-policy", "--selector", f"{name}:select")
     assert said in line
     assert f"selector {name}:select, case 01493427, confidence at 5: " in line
 
 
-def test_a_failing_notebook_exits_1_and_a_refusing_one_2(run, tmp_path):
+def test_a_failing_notebook_exits_1_and_a_refusing_one_2(command, tmp_path):
     for source, expected in (
         ("assert 1 == 2", 1),
         ("from deermem_eval.errors import DeermemEvalError\nraise DeermemEvalError('no')", 2),
@@ -311,7 +306,7 @@ def test_a_failing_notebook_exits_1_and_a_refusing_one_2(run, tmp_path):
         made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
         made.metadata["kernelspec"] = {"name": "python3", "display_name": "p", "language": "python"}
         nbformat.write(made, tmp_path / "mine.ipynb")
-        code, out, err = run(
+        code, out, err = command(
             "notebooks", tmp_path / "mine.ipynb", "--output-dir", tmp_path / "out",
         )  # fmt: skip
         assert code == expected

@@ -4,18 +4,7 @@ import json
 
 import pytest
 
-from deermem_eval.cli import main
 from tests.chat_server import Answer, ChatServer, completion, serving_chat
-
-
-@pytest.fixture
-def command(capsys):
-    def command(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 @pytest.fixture

@@ -6,19 +6,8 @@ from itertools import chain
 
 import pytest
 
-from deermem_eval.cli import main
 from deermem_eval.protocol import load_protocol
 from tests.graded_run import change_row, read_rows, write_graded_run
-
-
-@pytest.fixture
-def command(capsys):
-    def command(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 @pytest.fixture
