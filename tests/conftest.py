@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from deermem_eval.cases import load_cases
+from deermem_eval.cli import main
 from deermem_eval.protocol import load_protocol
 from tests.small_protocol import write_small_protocol
 
@@ -66,3 +67,15 @@ def subset(reference, tmp_path_factory):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(path.read_text("utf-8").replace(WHOLE_FILE, pin))
     return load_protocol(folder), dataset
+
+
+@pytest.fixture
+def command(capsys):
+    """Run the command; return exit code, stdout and stderr."""
+
+    def command(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command

@@ -6,7 +6,8 @@ PUBLIC = {
     "deermem_eval.errors": ["DeermemEvalError"],
     "deermem_eval.protocol": [
         "AnswerPrompt", "FetchedFile", "Identity", "OfficialManifest", "Protocol", "ProtocolConfig",
-        "Source", "SyntheticManifest", "fetch_protocol", "fetched_folder", "with_fetched_texts",
+        "Source", "SyntheticManifest", "SMALL_MODEL_NAME", "SMOLLM2", "PackagedModel",
+        "fetch_protocol", "fetch_small_model", "fetched_folder", "load_small_model", "with_fetched_texts",
         "load_protocol", "override_config", "read_sources", "shipped_protocols", "upstream_identity", "with_config", "with_run_config",
     ],
     "deermem_eval.cases": [
@@ -29,7 +30,7 @@ PUBLIC = {
     ],
     "deermem_eval.answers": [
         "BUDGET_CLASSES", "REPLY_CLASSES", "AnswerTask", "AttemptFailedError", "Prices",
-        "ProviderContext", "Reply", "Request", "RunReport", "RunRequest", "RunSettings", "answer_run",
+        "ProviderContext", "Reply", "Request", "RunReport", "RunRequest", "RunSettings", "answer_run", "answered_by",
         "answer_tasks", "class_table", "load_provider", "provider_names", "qa_decisions", "read_answer",
         "render_messages", "reply_class", "request_fingerprint", "request_payload", "row_id",
         "run_answers", "run_tasks",

@@ -17,7 +17,13 @@ from deermem_eval.answers.providers import (
     provider_names,
 )
 from deermem_eval.answers.reader import read_answer
-from deermem_eval.answers.replies import BUDGET_CLASSES, REPLY_CLASSES, Reply, reply_class
+from deermem_eval.answers.replies import (
+    BUDGET_CLASSES,
+    REPLY_CLASSES,
+    Reply,
+    answered_by,
+    reply_class,
+)
 from deermem_eval.answers.run import RunRequest, answer_run, run_tasks
 from deermem_eval.answers.run_directory import class_table
 from deermem_eval.answers.runner import Prices, RunReport, RunSettings, run_answers
@@ -36,6 +42,7 @@ __all__ = [
     "RunSettings",
     "answer_run",
     "answer_tasks",
+    "answered_by",
     "class_table",
     "load_provider",
     "provider_names",

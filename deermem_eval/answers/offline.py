@@ -11,7 +11,7 @@ from deermem_eval.answers.run_directory import AnswerRow, read_rows
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.places import working_path
 
-READER_MODEL = "reader (extractive baseline, no model)"
+READER_MODEL = "reader, an extractive baseline and no model"
 _DATE = re.compile(r"^CURRENT DATE: (.*)$", re.MULTILINE)
 _MEMORY = re.compile(r"^\[[^\]\n]+\]$", re.MULTILINE)
 

@@ -6,12 +6,14 @@ runner repeats what is worth repeating. It sees the request and the id of its ro
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from deermem_eval.answers.replies import Reply
 from deermem_eval.errors import DeermemEvalError
+from deermem_eval.places import default_cache
 from deermem_eval.protocol.config import Qa
 
 ENTRY_POINTS = "deermem_eval.providers"
@@ -50,11 +52,14 @@ class ProviderContext:
         What stands behind the colon of `--provider NAME:ARGUMENT`.
     environment : mapping of str to str
         The environment variables; keys are read from here and kept nowhere else.
+    cache_dir : Path
+        Where fetched files lie.
     """
 
     qa: Qa
     argument: str
     environment: Mapping[str, str]
+    cache_dir: Path = field(default_factory=default_cache)
 
 
 class AttemptFailedError(Exception):

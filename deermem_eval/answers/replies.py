@@ -1,6 +1,6 @@
 """Replies: what a model gave for one request, and what kind of answer that is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -70,6 +70,11 @@ def reply_class(reply: Reply) -> ReplyClass:
         return "truncated"
     is_sentinel = "".join(filter(str.isalpha, reply.prediction)).upper() == SENTINEL
     return "abstained" if is_sentinel else "answered"
+
+
+def answered_by(models: Iterable[str | None]) -> str:
+    """Name the models that have answered, each once, for every place where answers appear."""
+    return ", ".join(sorted({model or "a model that is not named" for model in models}))
 
 
 def counted_tokens(usage: Any) -> dict[str, int]:

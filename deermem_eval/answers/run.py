@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from deermem_eval.answers.providers import ProviderContext, load_provider
 from deermem_eval.answers.run_store import open_run, run_marker, sole_writer
 from deermem_eval.answers.runner import UNKNOWN_PRICES, Prices, RunReport, RunSettings, run_answers
 from deermem_eval.cases import Case
+from deermem_eval.places import default_cache
 from deermem_eval.protocol import Protocol
 from deermem_eval.protocol.overrides import RUN_CONFIG, override_config, with_config
 
@@ -28,12 +29,15 @@ class RunRequest:
     prices : Prices
     max_cost : float or None
         No call begins once the cost has reached it.
+    cache_dir : Path
+        Where fetched files lie.
     """
 
     provider: str
     overrides: Mapping[str, object]
     prices: Prices = UNKNOWN_PRICES
     max_cost: float | None = None
+    cache_dir: Path = field(default_factory=default_cache)
 
 
 def run_tasks(protocol: Protocol, cases: Sequence[Case]) -> tuple[AnswerTask, ...]:
@@ -79,7 +83,8 @@ async def answer_run(
     tasks = run_tasks(protocol, cases)
     qa = protocol.config.qa
     name, _, argument = request.provider.partition(":")
-    provider = load_provider(name, ProviderContext(qa, argument, environment))
+    context = ProviderContext(qa, argument, environment, request.cache_dir)
+    provider = load_provider(name, context)
     created_at = clock().isoformat().replace("+00:00", "Z")
     marker = run_marker(protocol, provider=request.provider, created_at=created_at)
     settings = RunSettings(qa.workers, qa.max_attempts, request.prices, request.max_cost)

@@ -60,10 +60,14 @@ class RunReport:
         Why a row that was there was asked for again.
     classes : Counter
         Stored answers of this start by (policy, class).
+    models : set of str or None
+        Who has answered, as the replies say it.
     cost : float or None
         Of this start's calls; None: unknown.
     stopped : str
         Why the run stopped before it was done; empty if it did not.
+    is_refused : bool
+        Whether it stopped because the server does not take the key.
     """
 
     reused: int = 0
@@ -71,9 +75,11 @@ class RunReport:
     failed: dict[str, str] = field(default_factory=dict)
     again: dict[str, str] = field(default_factory=dict)
     classes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    models: set[str | None] = field(default_factory=set)
     tokens: Counter[str] = field(default_factory=Counter)
     cost: float | None = 0.0
     stopped: str = ""
+    is_refused: bool = False
 
 
 @dataclass(frozen=True)
@@ -196,6 +202,7 @@ async def _answer(
         report.failed[task.row_id] = str(error)
         if error.status in REFUSED_KEY:  # every other call would be refused as well
             report.stopped = report.stopped or str(error)
+            report.is_refused = True
             stop.set()
         return
     if reply is not None:
@@ -218,6 +225,7 @@ async def _answer(
         seconds=seconds,
     )
     report.called.append(task.row_id)
+    report.models.add(reply.response_model)
     report.classes[task.decision.policy, reply_class(reply)] += 1
 
 

@@ -1,15 +1,16 @@
 """A graded study: the graded rows of a published run by name, or of a folder, and their regrades."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from deermem_eval.answers.replies import answered_by
 from deermem_eval.answers.run_directory import ROWS, RunMarker
 from deermem_eval.cases import Case
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.grades.graded_rows import read_run
+from deermem_eval.grades.graded_rows import GradedRow, read_run
 from deermem_eval.grades.outcomes import (
     RUN_COLUMNS,
     graded_table,
@@ -45,6 +46,11 @@ class GradedStudy:
     graded: pd.DataFrame
     regrades: pd.DataFrame
     runs: pd.DataFrame
+
+    @property
+    def answered_by(self) -> pd.Series:
+        """Who has answered, by run; for tables and figures of the answers."""
+        return self.runs.set_index("run")["model"].rename("answered_by")
 
 
 def load_graded_study(protocol: Protocol, cases: Sequence[Case], run: str) -> GradedStudy:
@@ -105,16 +111,16 @@ def _study_of_folder(protocol: Protocol, cases: Sequence[Case], folder: Path) ->
         name,
         graded_table(rows.values(), name, folder / ROWS),
         regrade(rows.values() if has_texts else (), cases, name, read_disputed(protocol)),
-        _run_facts(name, stored.marker),
+        _run_facts(name, stored.marker, rows.values()),
     )
 
 
-def _run_facts(name: str, marker: RunMarker) -> pd.DataFrame:
+def _run_facts(name: str, marker: RunMarker, rows: Iterable[GradedRow]) -> pd.DataFrame:
     facts = {
         "run": name,
         "created_at": marker.created_at,
         "code_revision": str(marker.git.get("head", "")),
-        "model": str(marker.qa.get("model", "")),
+        "model": answered_by(row.response_model for row in rows),
         **marker.artifacts,
     }
     return pd.DataFrame([{column: facts.get(column, "") for column in RUN_COLUMNS}])

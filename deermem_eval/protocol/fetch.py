@@ -82,10 +82,10 @@ def fetch_protocol(
         raise DeermemEvalError(
             f"{folder} is the folder of the facts themselves; name another --cache-dir"
         )
-    with _alone(cache_dir):
+    with sole_fetcher(cache_dir):
         for source in sources:
             path = folder / source.path
-            if _is_there(path, source.sha256):
+            if is_there(path, source.sha256):
                 yield FetchedFile(path, "there already")
                 continue
             content, origin = _upstream_file(source, upstream, upstream_url)
@@ -93,7 +93,7 @@ def fetch_protocol(
             yield FetchedFile(path, origin)
         pinned = protocol.config.dataset
         path = folder / pinned.filename
-        if _is_there(path, pinned.sha256):
+        if is_there(path, pinned.sha256):
             yield FetchedFile(path, "there already")
         else:
             content, origin = _dataset_file(pinned, cache_dir, dataset, say)
@@ -123,7 +123,7 @@ def with_fetched_texts(protocol: Protocol, cache_dir: Path) -> Protocol:
     if not wanted or not all((folder / source.path).is_file() for source in wanted):
         return protocol
     for source in wanted:
-        if not _is_there(folder / source.path, source.sha256):
+        if not is_there(folder / source.path, source.sha256):
             raise DeermemEvalError(
                 f"{folder / source.path} is not the pinned file; run `deermem-eval fetch "
                 f"{protocol.name}` again"
@@ -132,7 +132,7 @@ def with_fetched_texts(protocol: Protocol, cache_dir: Path) -> Protocol:
 
 
 @contextmanager
-def _alone(cache_dir: Path) -> Iterator[None]:
+def sole_fetcher(cache_dir: Path) -> Iterator[None]:
     """Keep a second fetch out, and clear away what a killed one has left."""
     from filelock import FileLock, Timeout
 
@@ -140,7 +140,7 @@ def _alone(cache_dir: Path) -> Iterator[None]:
     lock = FileLock(cache_dir / ".fetch.lock", timeout=0)
     try:
         with lock:
-            for left in cache_dir.glob(".hub-*.partial"):
+            for left in cache_dir.glob(".*.partial"):
                 shutil.rmtree(left, ignore_errors=True)
             yield
     except Timeout as error:
@@ -154,18 +154,19 @@ def _dataset_file(
 ) -> tuple[bytes, str]:
     if dataset is not None:
         content, origin = read_bytes(dataset, "data set"), f"copied from {dataset}"
-        _refuse_other_hash(content, pinned.sha256, origin, "name the pinned file with --dataset")
+        refuse_other_hash(content, pinned.sha256, origin, "name the pinned file with --dataset")
         return content, origin
     cached = cached_dataset(pinned)
     if cached is not None and sha256_hex(cached) == pinned.sha256:
         return cached, "from the cache of the Hugging Face Hub's client"
     say(f"asking the Hugging Face Hub for {pinned.filename}; without a network this takes a while")
     content, origin = download_dataset(pinned, cache_dir), "from the Hugging Face Hub"
-    _refuse_other_hash(content, pinned.sha256, origin, "name the pinned file with --dataset")
+    refuse_other_hash(content, pinned.sha256, origin, "name the pinned file with --dataset")
     return content, origin
 
 
-def _is_there(path: Path, sha256: str) -> bool:
+def is_there(path: Path, sha256: str) -> bool:
+    """Whether a file is there, and is the pinned one."""
     return path.is_file() and sha256_hex(read_bytes(path, "fetched file")) == sha256
 
 
@@ -177,14 +178,14 @@ def _upstream_file(source: Source, upstream: Path | None, upstream_url: str) -> 
         path = upstream / source.path
         content = read_bytes(path, "upstream file", limit=UPSTREAM_BYTES_LIMIT)
         origin = f"copied from {path}"
-        _refuse_other_hash(content, source.sha256, origin, "name a copy of v2.1.0 with --upstream")
+        refuse_other_hash(content, source.sha256, origin, "name a copy of v2.1.0 with --upstream")
         return content, origin
     problem: DeermemEvalError | None = None
     for revision in UPSTREAM_REVISIONS:
         url = f"{upstream_url.rstrip('/')}/{revision}/{UPSTREAM_FOLDER}/{source.path}"
         try:
             content = download(url, limit=UPSTREAM_BYTES_LIMIT, remedy=remedy)
-            _refuse_other_hash(content, source.sha256, f"from {url}", remedy)
+            refuse_other_hash(content, source.sha256, f"from {url}", remedy)
         except (NotThereError, WrongHashError) as error:  # the other revision may have it
             problem = problem or error
         else:
@@ -196,7 +197,8 @@ class WrongHashError(DeermemEvalError):
     """What was brought is not what is pinned."""
 
 
-def _refuse_other_hash(content: bytes, sha256: str, origin: str, remedy: str) -> None:
+def refuse_other_hash(content: bytes, sha256: str, origin: str, remedy: str) -> None:
+    """Raise `WrongHashError` where what was brought is not what is pinned."""
     actual = sha256_hex(content)
     if actual != sha256:
         raise WrongHashError(

@@ -21,7 +21,9 @@ LABEL_ROOM = 0.34  # a policy's name beside its interval, in shares of cases
 LABEL_LIFT = 2.2  # else above the scenario's first interval or below its second: times its height
 
 
-def qa_accuracy(accuracy: pd.DataFrame, by_suite: pd.DataFrame, *, alpha: float) -> Figure:
+def qa_accuracy(
+    accuracy: pd.DataFrame, by_suite: pd.DataFrame, *, alpha: float, answered_by: str
+) -> Figure:
     """Draw one run's accuracy by scenario with Wilson intervals, retention beside it.
 
     Parameters
@@ -30,6 +32,8 @@ def qa_accuracy(accuracy: pd.DataFrame, by_suite: pd.DataFrame, *, alpha: float)
         As `accuracy_by_scenario()` and `accuracy_by_suite()` return them, of one run.
     alpha : float
         The alpha of the table's intervals, for the label.
+    answered_by : str
+        Who has answered, for the title.
     """
     scenarios = list(accuracy["scenario"].unique())
     policies = list(accuracy["policy"].unique())
@@ -51,17 +55,19 @@ def qa_accuracy(accuracy: pd.DataFrame, by_suite: pd.DataFrame, *, alpha: float)
         )
         for x, head in zip(COUNT_COLUMNS, ("correct", "retained"), strict=True):
             _beside(axis, x, -0.55, head, fontweight="bold")
-        set_title(figure, _accuracy_message(by_suite[by_suite["suite"] == "overall"]))
+        set_title(figure, _accuracy_message(by_suite[by_suite["suite"] == "overall"], answered_by))
     return figure
 
 
-def answer_stages(stages: pd.DataFrame, by_suite: pd.DataFrame) -> Figure:
+def answer_stages(stages: pd.DataFrame, by_suite: pd.DataFrame, *, answered_by: str) -> Figure:
     """Draw what became of every answer of one run, a bar a scenario and policy.
 
     Parameters
     ----------
     stages, by_suite : DataFrame
         As `stages_by_scenario()` and `stages_by_suite()` return them, of one run.
+    answered_by : str
+        Who has answered, for the title.
     """
     scenarios = list(stages["scenario"].unique())
     policies = list(stages["policy"].unique())
@@ -89,7 +95,7 @@ def answer_stages(stages: pd.DataFrame, by_suite: pd.DataFrame) -> Figure:
             frameon=False,
             handlelength=1.2,
         )
-        set_title(figure, _stages_message(by_suite[by_suite["suite"] == "overall"]))
+        set_title(figure, _stages_message(by_suite[by_suite["suite"] == "overall"], answered_by))
     return figure
 
 
@@ -168,13 +174,19 @@ def _beside(axis: Axes, points: float, y: float, text: str, **style: Any) -> Non
     )
 
 
-def _accuracy_message(overall: pd.DataFrame) -> str:
+def _accuracy_message(overall: pd.DataFrame, answered_by: str) -> str:
     rows = overall.to_dict("records")
     counts = " and ".join(f"{row['policy']} gives {row['correct']}" for row in rows)
-    return f"{rows[0]['run']}: overall, {counts} correct answers of {rows[0]['cases']}"
+    return (
+        f"{rows[0]['run']}, answered by {answered_by}: overall, {counts} correct answers of "
+        f"{rows[0]['cases']}"
+    )
 
 
-def _stages_message(overall: pd.DataFrame) -> str:
+def _stages_message(overall: pd.DataFrame, answered_by: str) -> str:
     rows = overall.to_dict("records")
     costs = " and ".join(f"{row['policy']} {row['support_gone']}" for row in rows)
-    return f"{rows[0]['run']}: of {rows[0]['cases']} answers each, eviction costs {costs}"
+    return (
+        f"{rows[0]['run']}, answered by {answered_by}: of {rows[0]['cases']} answers each, eviction "
+        f"costs {costs}"
+    )

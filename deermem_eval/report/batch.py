@@ -30,6 +30,7 @@ def run_notebooks(
     Parameters
     ----------
     tasks : sequence of NotebookTask
+        One that is to run after another begins when that one is done, and fails if it failed.
     executed_dir : Path
         Where the executed notebooks go: `{name}.ipynb`, or `{name}.failed.ipynb` with all that
         was executed before the failure. An earlier success is never replaced by a failure.
@@ -59,10 +60,12 @@ def run_notebooks(
     outcomes: dict[int, NotebookOutcome] = {}
     running: dict[Connection, tuple[int, BaseProcess]] = {}
     waiting = list(enumerate(tasks))
+    unfinished = {task.name for task in tasks}
     try:
         while waiting or running:
-            while waiting and len(running) < workers:
-                place, task = waiting.pop(0)
+            startable = [one for one in waiting if one[1].after not in unfinished]
+            for place, task in startable[: workers - len(running)]:
+                waiting.remove((place, task))
                 receiver, sender = context.Pipe(duplex=False)
                 process = context.Process(
                     target=_work, args=(sender, terminal, task, executed_dir, place), daemon=True
@@ -76,6 +79,14 @@ def run_notebooks(
                 place, process = running.pop(ready)
                 outcomes[place] = _received(ready, tasks[place], executed_dir)
                 process.join()
+                name = tasks[place].name
+                unfinished.remove(name)
+                if not outcomes[place].failure:
+                    continue
+                for later, task in [one for one in waiting if one[1].after == name]:
+                    waiting.remove((later, task))
+                    reason = f"{name} failed, whose answers it shows"
+                    outcomes[later] = NotebookOutcome(task.name, executed_dir, reason)
     finally:
         with _interrupts_ignored():
             for _, process in running.values():

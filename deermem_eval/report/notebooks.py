@@ -11,17 +11,29 @@ from deermem_eval.report.parameters import (
     can_be_shown,
     notebook_parameters,
     refuse_bad_study,
+    shows_own_answers,
     typed_value,
 )
 
 
 @dataclass(frozen=True)
 class NotebookTask:
-    """A notebook to execute, with the parameters that it declares and is given."""
+    """A notebook to execute.
+
+    Attributes
+    ----------
+    name : str
+    path : Path
+    parameters : dict
+        Those that it declares and is given.
+    after : str
+        Name of the task that makes what this one shows; empty if it waits for none.
+    """
 
     name: str
     path: Path
     parameters: dict[str, Any]
+    after: str = ""
 
 
 def shipped_notebooks() -> dict[str, Path]:
@@ -66,19 +78,31 @@ def plan_notebooks(
                 f"{', '.join(stems)}; they know {', '.join(known)}"
             )
     given = {**(where_declared or {}), **parameters}
-    tasks = []
-    for path, of_one in declared.items():
-        values = {
+    values = {
+        path: {
             name: typed_value(name, parameter.type_name, given[name])
             for name, parameter in of_one.items()
             if name in given
         }
-        every = {name: parameter.default for name, parameter in of_one.items()} | values
-        if not names and "protocol" in every and not can_be_shown(every):
+        for path, of_one in declared.items()
+    }
+    every = {
+        path: {name: parameter.default for name, parameter in of_one.items()} | values[path]
+        for path, of_one in declared.items()
+    }
+    answering = [
+        path.stem for path, of in every.items() if "provider" in of and not of.get("run_dir")
+    ]
+    tasks = []
+    for path, of_one in every.items():
+        after = answering[0] if answering and shows_own_answers(of_one) else ""
+        if after:
+            of_one["run"] = None  # it is not there yet
+        if not names and "protocol" in of_one and not can_be_shown(of_one):
             continue
-        if "protocol" in every:
-            _refuse_bad_study(path.stem, every)
-        tasks.append(NotebookTask(path.stem, path, values))
+        if "protocol" in of_one:
+            _refuse_bad_study(path.stem, of_one)
+        tasks.append(NotebookTask(path.stem, path, values[path], after))
     return tuple(tasks)
 
 

@@ -96,7 +96,8 @@ def refuse_bad_study(parameters: Mapping[str, Any]) -> None:
     ----------
     parameters : mapping
         All values of a notebook, defaults included: `protocol`, and those that it declares of
-        `dataset`, `capacity`, `weights`, `selector`, `case_id`, `run`, `output_dir`.
+        `dataset`, `capacity`, `weights`, `selector`, `case_id`, `run` (None: not there yet),
+        `output_dir`.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def refuse_bad_study(parameters: Mapping[str, Any]) -> None:
     protocol_selector(protocol.config, parameters.get("selector", ""))
     if "case_id" in parameters:
         case_of(cases, parameters["case_id"])
-    if "run" in parameters:
+    if parameters.get("run") is not None:
         output_dir = parameters.get("output_dir", "")
         load_graded_study(protocol, cases, parameters["run"] or default_run(protocol, output_dir))
     if "provider" in parameters:
@@ -124,10 +125,19 @@ def can_be_shown(parameters: Mapping[str, Any]) -> bool:
     protocol = load_protocol(parameters["protocol"])
     if "provider" in parameters:
         return not protocol.missing_texts
-    if "run" in parameters and not parameters["run"]:
+    if parameters.get("run") == "":
         run = default_run(protocol, parameters.get("output_dir", ""))
         return (protocol.folder / OUTCOMES).is_file() or (Path(run) / ROWS).is_file()
     return True
+
+
+def shows_own_answers(parameters: Mapping[str, Any]) -> bool:
+    """Whether a notebook shows the run of `04_answers`: none is named, and none was published."""
+    return (
+        parameters.get("run") == ""
+        and "protocol" in parameters
+        and not (load_protocol(parameters["protocol"]).folder / OUTCOMES).is_file()
+    )
 
 
 def optional_path(text: str) -> Path | None:

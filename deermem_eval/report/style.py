@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from deermem_eval.files import write_file
 
 TITLE_CHARS = 52
+TITLE_LINE_INCHES = 0.13
 COLUMN_INCHES = 3.35  # 85 mm, one column of a paper
 PNG_DOTS_PER_INCH = 300
 SCREEN_PIXELS_PER_INCH = 160
@@ -79,9 +80,12 @@ def house_style() -> Iterator[None]:
 
 
 def set_title(figure: Figure, message: str) -> None:
-    """Write a figure's message above it, in as many lines as it needs."""
+    """Write a figure's message above it, in as many lines as it needs; from the third it grows."""
+    lines = textwrap.wrap(message, TITLE_CHARS)
+    grown = max(0, len(lines) - 2) * TITLE_LINE_INCHES
+    figure.set_figheight(figure.get_figheight() + grown)
     figure.suptitle(
-        textwrap.fill(message, TITLE_CHARS),
+        "\n".join(lines),
         x=0.01,
         ha="left",
         fontsize=7.5,

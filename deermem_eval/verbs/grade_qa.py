@@ -31,6 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Grade, and print accuracy and the digest of the rows."""
+    from deermem_eval.answers import answered_by
     from deermem_eval.cases import load_cases
     from deermem_eval.grades import (
         accuracy_by_scenario,
@@ -46,11 +47,11 @@ def run(options: argparse.Namespace) -> int:
     protocol = with_fetched_texts(load_protocol(protocol_name(options)), cache_folder(options))
     protocol = with_run_config(protocol, folder)
     graded = grade_run(folder, protocol, load_cases(protocol, options.dataset))
+    who = answered_by(str(row["response_model"] or "") for row in graded.rows)
     if options.json:
         correct = sum(bool(row["grade_correct"]) for row in graded.rows)
-        print_json(
-            {"rows": len(graded.rows), "correct": correct, "rows_sha256": graded.rows_sha256}
-        )
+        counts = {"rows": len(graded.rows), "correct": correct, "answered_by": who}
+        print_json({**counts, "rows_sha256": graded.rows_sha256})
         return 0
     table = read_published_rows(folder / "qa.rows.jsonl", folder.name)
     alpha = protocol.config.statistics.alpha
@@ -61,5 +62,6 @@ def run(options: argparse.Namespace) -> int:
         by_suite = accuracy_by_suite(table, alpha=alpha)
         paired = paired_by_suite(table, protocol.config)
         print(text_table(qa_overview(by_scenario, by_suite, paired)))
+    print(f"answered by {who}")
     print(f"SHA-256 of qa.rows.jsonl: {graded.rows_sha256}")
     return 0

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,8 +50,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="openai",
         metavar="NAME[:ARGUMENT]",
         help="openai (any compatible endpoint; key and address from the two environment variables "
-        "that the config names), huggingface, reader (offline baseline), replay:RUN, or one of an "
-        "installed package (default: openai)",
+        "that the config names), huggingface, reader (offline baseline), replay:RUN, local (a very small "
+        "model on this machine), or one of an installed package (default: openai)",
     )
     parser.add_argument(
         "--output-dir",
@@ -112,6 +113,7 @@ def run(options: argparse.Namespace) -> int:
         {key: value for key, value in given.items() if value is not None},
         Prices(*options.prices) if options.prices else Prices(),
         options.max_cost,
+        cache_folder(options),
     )
     output_dir = Path(absolute(options.output_dir))
     folders = [output_dir]
@@ -123,6 +125,8 @@ def run(options: argparse.Namespace) -> int:
     code = 0
     for folder in folders:
         report = asyncio.run(_answered(folder, protocol, cases, request))
+        if report.is_refused and not report.called:
+            raise DeermemEvalError(f"{report.stopped}; check the key and what it may use")
         _print(folder, report, options)
         if report.stopped == "interrupted":
             say(f"stopped; the same command goes on where it was, in {folder}")
@@ -169,12 +173,13 @@ async def _answered(folder: Path, protocol: Any, cases: Any, request: Any) -> "R
 
 
 def _print(folder: Path, report: "RunReport", options: argparse.Namespace) -> None:
-    from deermem_eval.answers import BUDGET_CLASSES
+    from deermem_eval.answers import BUDGET_CLASSES, answered_by
 
     for row_id, problem in report.again.items():
         say(f"asked again: {row_id}: {problem}")
-    for row_id, problem in report.failed.items():
-        say(f"failed: {row_id}: {problem}")
+    for problem, row_ids in _by_problem(report.failed).items():
+        more = f" and {len(row_ids) - 1} more rows" if len(row_ids) > 1 else ""
+        say(f"failed: {row_ids[0]}{more}: {problem}")
     counts = {f"{policy} {name}": n for (policy, name), n in sorted(report.classes.items())}
     if options.json:
         print_json(
@@ -183,6 +188,7 @@ def _print(folder: Path, report: "RunReport", options: argparse.Namespace) -> No
                 "reused": report.reused,
                 "called": len(report.called),
                 "failed": report.failed,
+                "answered_by": answered_by(report.models),
                 "classes": counts,
                 "tokens": dict(report.tokens),
                 "cost": report.cost,
@@ -195,6 +201,8 @@ def _print(folder: Path, report: "RunReport", options: argparse.Namespace) -> No
         f"{len(report.failed)} failed; cost "
         f"{'unknown' if report.cost is None else f'{report.cost:.4f}'}"
     )
+    if report.models:
+        print(f"  answered by {answered_by(report.models)}")
     for name, count in counts.items():
         print(f"  {name}: {count}")
     over_budget = sum(report.classes[key] for key in report.classes if key[1] in BUDGET_CLASSES)
@@ -202,6 +210,14 @@ def _print(folder: Path, report: "RunReport", options: argparse.Namespace) -> No
         print(f"  the token budget is the cause of {over_budget}: raise --max-tokens")
     if report.stopped:
         print(f"  stopped before it was done: {report.stopped}")
+
+
+def _by_problem(failed: Mapping[str, str]) -> dict[str, list[str]]:
+    """Gather the rows that failed of the same cause, so that an outage is one line."""
+    found: dict[str, list[str]] = {}
+    for row_id, problem in failed.items():
+        found.setdefault(problem, []).append(row_id)
+    return found
 
 
 def amount(text: str) -> float:

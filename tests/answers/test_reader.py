@@ -59,6 +59,6 @@ def test_as_a_provider_it_sees_the_messages_only():
     payload = {"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": user}]}
     reply = asyncio.run(provider(Request("r", "f", payload)))
     assert reply.prediction == "9"
-    assert reply.response_model == "reader (extractive baseline, no model)"
+    assert reply.response_model == "reader, an extractive baseline and no model"
     bare = {"messages": [{"role": "user", "content": "How many lamps?"}]}
     assert asyncio.run(provider(Request("r", "f", bare))).prediction == "INSUFFICIENT"

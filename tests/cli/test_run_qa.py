@@ -10,7 +10,7 @@ from tests.chat_server import Answer, ChatServer, completion, serving_chat
 @pytest.fixture
 def server(monkeypatch):
     with serving_chat(ChatServer()) as made:
-        monkeypatch.setenv("DEERMEM_EVAL_ANSWER_API_KEY", "k")
+        monkeypatch.setenv("DEERMEM_EVAL_ANSWER_API_KEY", "sk-of-a-test")
         monkeypatch.setenv("DEERMEM_EVAL_ANSWER_BASE_URL", made.url)
         yield made
 
@@ -91,11 +91,20 @@ def test_failed_rows_exit_1_and_are_named(command, server, tmp_path):
     code, out, err = command("run-qa", *SAMPLE, "--output-dir", tmp_path / "run", "--workers", "16")
     assert code == 1
     assert "90 failed" in out
-    assert err.count("failed: ") == 90
+    assert err.count("\n") == 1
+    assert " and 89 more rows: the server answers 400: no" in err
     code, _, err = command("grade-qa", *SAMPLE, "--output-dir", tmp_path / "run")
     assert code == 2
     assert "is missing; " in err
     assert "and 85 more" in err
+
+
+def test_a_key_that_the_server_does_not_take_is_refused_in_one_line(command, server, tmp_path):
+    server.script = lambda payload, number: Answer({"error": {"message": "no such key"}}, 401)
+    code, out, err = command("run-qa", *SAMPLE, "--output-dir", tmp_path / "run")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "the server answers 401: no such key; check the key" in err
+    assert len(server.requests) <= 3  # one a worker
 
 
 def test_a_cost_that_is_reached_exits_1(command, server, tmp_path):
@@ -113,7 +122,10 @@ def test_a_cost_that_is_reached_exits_1(command, server, tmp_path):
     ("arguments", "said"),
     [
         ([], "needs the environment variable DEERMEM_EVAL_ANSWER_API_KEY and"),
-        (["--provider", "gpt"], "provider 'gpt' is not one of huggingface, openai, reader, replay"),
+        (
+            ["--provider", "gpt"],
+            "provider 'gpt' is not one of huggingface, local, openai, reader, replay",
+        ),
         (["--provider", "replay"], "write replay:FOLDER"),
         (["--provider", "replay:/nowhere"], "holds neither qa.rows.jsonl nor answers"),
         (["--provider", "reader", "--capacity", "11"], "capacity 11 is outside 1..10"),

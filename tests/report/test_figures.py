@@ -52,7 +52,7 @@ def figures(historical, historical_cases, decisions):
         "retention": lambda: retention_by_capacity(
             retention_by_scenario(table), retention_by_suite(table), capacity=7
         ),
-        "accuracy": lambda: qa_accuracy(final, suites, alpha=0.05),
+        "accuracy": lambda: qa_accuracy(final, suites, alpha=0.05, answered_by="a model"),
     }
 
 
@@ -69,7 +69,7 @@ def figures(historical, historical_cases, decisions):
         ),
         (
             "accuracy",
-            "run3: overall, confidence gives 24 and hybrid-v1 gives 40 correct answers of 45",
+            "run3, answered by a model: overall, confidence gives 24 and hybrid-v1 gives 40 correct answers of 45",
         ),
     ],
 )
@@ -170,7 +170,7 @@ def test_the_accuracy_figure_draws_its_table(historical, historical_cases):
     graded = read_outcomes(historical.folder / "outcomes.csv", historical_cases)
     table = rows_of_run(accuracy_by_scenario(graded), "run2")
     suites = rows_of_run(accuracy_by_suite(graded), "run2")
-    (axis,) = qa_accuracy(table, suites, alpha=0.05).axes
+    (axis,) = qa_accuracy(table, suites, alpha=0.05, answered_by="a model").axes
     lines = {marker: [] for marker in ("None", "o", "s", "|")}
     for line in axis.lines:
         lines[line.get_marker()].append(list(line.get_xdata()))
@@ -192,7 +192,7 @@ def test_the_names_of_the_policies_stand_inside_the_accuracy_figure(
     table = rows_of_run(accuracy_by_scenario(graded), "run3")
     table["lower"], table["upper"] = interval
     suites = rows_of_run(accuracy_by_suite(graded), "run3")
-    figure = qa_accuracy(table, suites, alpha=0.05)
+    figure = qa_accuracy(table, suites, alpha=0.05, answered_by="a model")
     figure.draw_without_rendering()
     (axis,) = figure.axes
     names = [

@@ -83,18 +83,15 @@ def test_a_notebook_runs_on_another_protocol_with_texts(name, small, tmp_path):
 @pytest.mark.parametrize("protocol", ["pr4789", "sample"])
 def test_results_and_executed_notebooks_are_the_same_bytes_every_time(root, tmp_path, protocol):
     """From another folder and in another order; and the committed results are these."""
-    names = [name for name in NAMES if name != "04_answers"]
+    names = [name for name in NAMES if name != "04_answers" or protocol == "sample"]
     trees = []
     for folder, ordered in (("a", names), ("b", names[::-1])):
         parameters = {"protocol": protocol, "output_dir": str(tmp_path / "results")}
         here = tmp_path / f"here_{folder}"
         here.mkdir()
         with contextlib.chdir(here):
-            outcomes = []
-            if protocol == "sample":  # 05_grades shows what it leaves
-                asked = plan_notebooks(["04_answers"], parameters)
-                outcomes += run_notebooks(asked, tmp_path / folder)
-            outcomes += run_notebooks(plan_notebooks(ordered, parameters), tmp_path / folder)
+            shutil.rmtree(tmp_path / "results", ignore_errors=True)  # 04's answers, above all
+            outcomes = run_notebooks(plan_notebooks(ordered, parameters), tmp_path / folder)
         assert {outcome.failure for outcome in outcomes} == {""}
         assert not list(here.iterdir())
         trees.append(
@@ -223,10 +220,23 @@ def test_braces_and_blanks_in_a_path_are_only_characters(tmp_path, monkeypatch):
     assert "3\\n" in outcome.path.read_text("utf-8")
 
 
-def test_grades_are_left_out_of_the_batch_where_there_are_none(small, tmp_path):
+def test_grades_wait_for_the_answers_of_the_same_batch(small, tmp_path):
     parameters = {"protocol": str(small.folder), "dataset": str(small.dataset)}
-    tasks = plan_notebooks([], {**parameters, "output_dir": str(tmp_path)})
-    assert [task.name for task in tasks] == ["01_cases", "02_retention", "04_answers"]
+    parameters["output_dir"] = str(tmp_path / "out")
+    tasks = plan_notebooks([], parameters)
+    assert [task.name for task in tasks] == list(NAMES)
+    assert [task.after for task in tasks] == ["", "", "", "04_answers"]
+    asked_elsewhere = plan_notebooks([], {**parameters, "run_dir": str(tmp_path / "mine")})
+    assert [task.name for task in asked_elsewhere] == list(NAMES[:3])
+
+
+def test_grades_fail_with_the_answers_that_they_wait_for(small, tmp_path):
+    parameters = {"protocol": str(small.folder), "dataset": str(small.dataset)}
+    parameters |= {"output_dir": str(tmp_path / "out"), "provider": "nobody"}
+    tasks = plan_notebooks(["05_grades", "04_answers"], parameters)
+    grades, answers = run_notebooks(tasks, tmp_path / "executed")
+    assert "provider 'nobody' is not one of" in answers.failure
+    assert grades.failure == "04_answers failed, whose answers it shows"
 
 
 @pytest.mark.parametrize(
