@@ -1,13 +1,15 @@
 """Chat: models behind an OpenAI-compatible endpoint, or Hugging Face's providers; one attempt a call.
 
-The key goes to the endpoint alone, and stands in no message of an error. A reply is bounded in time and in
-size, whatever the server sends.
+The key goes to the endpoint alone, and stands in no message and in no row, not even where the server
+repeats it. A reply is bounded in time and in size, whatever the server sends.
 """
 
 import asyncio
 import json
 import urllib.parse
-from collections.abc import AsyncIterator
+import urllib.request
+from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -19,8 +21,12 @@ from deermem_eval.protocol.hub import LOOPBACK, may_carry_a_token
 REPLY_BYTES_LIMIT = 10_000_000
 PACKED_BYTES_LIMIT = 50_000  # unpacks to a thousand times as much at most
 MESSAGE_CHARS = 200
+SECRET_CHARS = (
+    8  # a shorter key is a word for a server that asks for none, and may stand in an answer
+)
 TRANSIENT_STATUS = frozenset((408, 409, 429))
 CHAT_PATH = "/chat/completions"
+_was_sent = ContextVar("_was_sent", default=False)
 
 
 class ChatProvider:
@@ -52,6 +58,7 @@ class ChatProvider:
         import httpx2
         from huggingface_hub import errors
 
+        _was_sent.set(False)
         client = self._idle.pop() if self._idle else self._new_client()
         try:
             async with asyncio.timeout(self._timeout_seconds):
@@ -64,18 +71,20 @@ class ChatProvider:
         except errors.OfflineModeIsEnabled as error:
             raise AttemptFailedError("the client is offline; unset HF_HUB_OFFLINE") from error
         except httpx2.TransportError as error:
-            reason = (
-                f"the connection failed: {self._without_key(str(error) or type(error).__name__)}"
-            )
+            reason = f"the connection failed: {self._one_line(str(error) or type(error).__name__)}"
             raise AttemptFailedError(reason, is_transient=True) from error
+        except ValueError as error:
+            if not _was_sent.get():  # the client refuses the request, and no reply is malformed
+                raise AttemptFailedError(self._one_line(str(error))) from error
+            return Reply("", finish_reason="", is_malformed=True)
         except (
-            *(ValueError, TypeError, KeyError, AttributeError, RecursionError, MemoryError),
+            *(TypeError, KeyError, AttributeError, RecursionError, MemoryError),
             httpx2.HTTPError,
         ):
             return Reply("", finish_reason="", is_malformed=True)
         finally:
             self._idle.append(client)
-        return _reply(output)
+        return _reply(output, self._without_key)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -89,14 +98,19 @@ class ChatProvider:
     def _refused(self, response: Any) -> AttemptFailedError:
         status = response.status_code
         return AttemptFailedError(
-            f"the server answers {status}: {self._without_key(_message(response))}",
+            f"the server answers {status}: {self._one_line(_message(response))}",
             status=status,
             is_transient=status in TRANSIENT_STATUS or status >= 500,
             retry_after=response.headers.get("Retry-After"),
         )
 
+    def _one_line(self, text: str) -> str:
+        return " ".join(self._without_key(text).split())[:MESSAGE_CHARS]
+
     def _without_key(self, text: str) -> str:
-        return " ".join(_clean(text).replace(self._key, "[key]").split())[:MESSAGE_CHARS]
+        """Take out the key, and halves of surrogate pairs, which no file can hold."""
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        return text.replace(self._key, "[key]") if len(self._key) >= SECRET_CHARS else text
 
 
 def openai(context: ProviderContext) -> ChatProvider:
@@ -128,6 +142,8 @@ def huggingface(context: ProviderContext) -> ChatProvider:
     if not may_carry_a_token(constants.ENDPOINT):
         raise DeermemEvalError("HF_ENDPOINT is plain http to another machine; use https")
     key = checked_key(key, "HF_TOKEN")
+    if not key.startswith("hf_"):
+        raise DeermemEvalError("HF_TOKEN is no token of Hugging Face: those begin with hf_")
     return ChatProvider(context.qa.timeout_seconds, key, provider=context.argument or "auto")
 
 
@@ -164,29 +180,29 @@ def checked_base_url(url: str, name: str) -> str:
     return url.strip().rstrip("/").removesuffix(CHAT_PATH)
 
 
-def _reply(output: Any) -> Reply:
+def _reply(output: Any, clean: Callable[[str], str]) -> Reply:
     """Take from a reply what a row needs; whatever is missing or of another type counts as absent."""
     choices = getattr(output, "choices", None)
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = getattr(choice, "message", None)
     if message is None:
         return Reply("", finish_reason="", is_malformed=True)
-    content = getattr(message, "content", None)
     model = getattr(output, "model", None)
     finish = getattr(choice, "finish_reason", None)
-    reasoning = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
     return Reply(
-        prediction=_clean(content).strip() if isinstance(content, str) else "",
-        finish_reason=_clean(finish) if isinstance(finish, str) else "",
-        response_model=_clean(model) if isinstance(model, str) else None,
+        prediction=clean(_text(getattr(message, "content", None))).strip(),
+        finish_reason=clean(finish) if isinstance(finish, str) else "",
+        response_model=clean(model) if isinstance(model, str) else None,
         usage=counted_tokens(getattr(output, "usage", None)),
-        has_reasoning=bool(reasoning),
     )
 
 
-def _clean(text: str) -> str:
-    """Replace halves of surrogate pairs, which no file can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _text(content: Any) -> str:
+    """Return a message's text, which some servers give in parts."""
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
 
 
 def _message(response: Any) -> str:
@@ -196,6 +212,14 @@ def _message(response: Any) -> str:
         return str(error.get("message", error) if isinstance(error, dict) else error)
     except (ValueError, AttributeError, RuntimeError):
         return str(response.reason_phrase)
+
+
+def proxy_of(scheme: str, host: str) -> str | None:
+    """Return the proxy that the system's settings name for a host; never one for this machine."""
+    if host in LOOPBACK or urllib.request.proxy_bypass(host):
+        return None
+    proxies = urllib.request.getproxies()
+    return proxies.get(scheme) or proxies.get("all")
 
 
 @cache
@@ -211,17 +235,22 @@ def _bounded_client() -> Any:
 
     class Bounded(httpx2.AsyncBaseTransport):
         def __init__(self) -> None:
-            self._inner = httpx2.AsyncHTTPTransport(verify=_tls_context())
+            self._inner: dict[str | None, Any] = {}
 
         async def handle_async_request(self, request: Any) -> Any:
-            response = await self._inner.handle_async_request(request)
+            _was_sent.set(True)
+            proxy = proxy_of(request.url.scheme, request.url.host)
+            if proxy not in self._inner:
+                self._inner[proxy] = httpx2.AsyncHTTPTransport(verify=_tls_context(), proxy=proxy)
+            response = await self._inner[proxy].handle_async_request(request)
             is_packed = "content-encoding" in response.headers
             limit = PACKED_BYTES_LIMIT if is_packed else REPLY_BYTES_LIMIT
             response.stream = BoundedStream(response.stream, limit)
             return response
 
         async def aclose(self) -> None:
-            await self._inner.aclose()
+            for inner in self._inner.values():
+                await inner.aclose()
 
     class BoundedStream(httpx2.AsyncByteStream):
         def __init__(self, inner: Any, limit: int) -> None:

@@ -41,8 +41,6 @@ class Reply:
         The model that the provider says has answered.
     usage : dict of str to int
         Token counts as the provider gives them; empty if it gives none.
-    has_reasoning : bool
-        Whether the reply holds reasoning beside the answer.
     is_malformed : bool
         Whether the reply held no choice at all.
     attempts : int or None
@@ -53,7 +51,6 @@ class Reply:
     finish_reason: str = "stop"
     response_model: str | None = None
     usage: dict[str, int] = field(default_factory=dict)
-    has_reasoning: bool = False
     is_malformed: bool = False
     attempts: int | None = None
 

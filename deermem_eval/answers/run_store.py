@@ -89,6 +89,9 @@ def open_run(folder: Path, marker: Mapping[str, Any], config: bytes | None) -> N
         raise DeermemEvalError(f"{journal} is no regular file; move it away")
     if not path.exists():
         foreign = [one.name for one in folder.iterdir() if one.name not in (LOCK, RUN_CONFIG)]
+        own = folder / RUN_CONFIG  # a start may have been killed between the two files
+        if own.exists() and read_bytes(own, "run config") != config:
+            foreign.append(RUN_CONFIG)
         if foreign:
             raise DeermemEvalError(
                 f"{folder} holds {foreign[0]} and no {MARKER}: it is no run; name a new folder"

@@ -14,7 +14,7 @@ from typing import Any
 
 from deermem_eval.answers.messages import AnswerTask
 from deermem_eval.answers.providers import AttemptFailedError, Provider, Request
-from deermem_eval.answers.replies import Reply, reply_class
+from deermem_eval.answers.replies import Reply, ReplyClass, reply_class
 from deermem_eval.answers.run_store import append_attempt, stored_answer, write_answer
 from deermem_eval.errors import DeermemEvalError
 
@@ -59,7 +59,7 @@ class RunReport:
     again : dict of str to str
         Why a row that was there was asked for again.
     classes : Counter
-        Stored answers of this start by (policy, class).
+        What became of the rows of this start, by (policy, class).
     models : set of str or None
         Who has answered, as the replies say it.
     cost : float or None
@@ -158,7 +158,7 @@ async def run_answers(
             try:
                 await _answer(folder, task, provider, settings, clock, report, stop)
             except (DeermemEvalError, OSError) as error:  # the disk: no answer could be stored
-                report.failed[task.row_id] = str(error)
+                _fail(report, task, str(error))
                 report.stopped = report.stopped or str(error)
                 stop.set()  # the calls of the others are finished
             progress(report)
@@ -189,6 +189,7 @@ async def _answer(
             stop=lambda state: stop.is_set() or state.attempt_number >= settings.max_attempts,
             retry=retry_if_exception(_is_transient),
             wait=lambda state: _wait_seconds(state, clock()),
+            sleep=lambda seconds: _sleep(seconds, stop),
         ):
             with attempt:
                 attempts += 1
@@ -196,10 +197,10 @@ async def _answer(
                 reply = await _attempt(folder, task, provider, attempts)
     except RetryError as error:
         last = error.last_attempt.exception()
-        report.failed[task.row_id] = f"{last} (after {attempts} attempts)"
+        _fail(report, task, f"{last} (after {attempts} attempts)")
         return
     except AttemptFailedError as error:
-        report.failed[task.row_id] = str(error)
+        _fail(report, task, str(error))
         if error.status in REFUSED_KEY:  # every other call would be refused as well
             report.stopped = report.stopped or str(error)
             report.is_refused = True
@@ -210,8 +211,7 @@ async def _answer(
         cost = settings.prices.cost(reply.usage)
         report.cost = None if report.cost is None or cost is None else report.cost + cost
     if reply is None or reply.is_malformed:
-        report.failed[task.row_id] = "the reply holds no choice"
-        report.classes[task.decision.policy, "malformed"] += 1
+        _fail(report, task, "the reply holds no choice", "malformed")
         return
     seconds = time.monotonic() - began
     created_at = clock().isoformat().replace("+00:00", "Z")
@@ -227,6 +227,11 @@ async def _answer(
     report.called.append(task.row_id)
     report.models.add(reply.response_model)
     report.classes[task.decision.policy, reply_class(reply)] += 1
+
+
+def _fail(report: RunReport, task: AnswerTask, reason: str, kind: ReplyClass = "failed") -> None:
+    report.failed[task.row_id] = reason
+    report.classes[task.decision.policy, kind] += 1
 
 
 async def _attempt(folder: Path, task: AnswerTask, provider: Provider, number: int) -> Reply:
@@ -255,6 +260,14 @@ async def _attempt(folder: Path, task: AnswerTask, provider: Provider, number: i
         if "outcome" in entry:
             with contextlib.suppress(OSError):  # the answer, which is paid for, matters more
                 await asyncio.to_thread(append_attempt, folder, entry)
+
+
+async def _sleep(seconds: float, stop: asyncio.Event) -> None:
+    """Wait before the next attempt; give up waiting once the run is to stop."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
+    if stop.is_set():
+        raise AttemptFailedError("the run was stopped before it was asked again")
 
 
 def _is_transient(error: BaseException) -> bool:

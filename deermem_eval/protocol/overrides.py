@@ -7,12 +7,20 @@ from typing import Any
 
 import yaml
 
+from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
 from deermem_eval.protocol.config import parse_config
 from deermem_eval.protocol.protocol import Protocol
 from deermem_eval.reading import CONTRACT_BYTES_LIMIT, read_bytes
 
 RUN_CONFIG = "config.yaml"
+OVERRIDABLE = frozenset(
+    (
+        *("qa.model", "qa.temperature", "qa.max_tokens", "qa.timeout_seconds", "qa.workers"),
+        *("qa.policies", "pool.qa_capacity"),
+    )
+)
+"""What a run may have otherwise than its protocol; all else would be another protocol."""
 
 
 def override_config(protocol: Protocol, changes: Mapping[str, Any]) -> bytes | None:
@@ -53,8 +61,38 @@ def with_config(protocol: Protocol, content: bytes, path: Path) -> Protocol:
 
 
 def with_run_config(protocol: Protocol, run_folder: Path) -> Protocol:
-    """Return the protocol that a run was made with: its own config, where it keeps one."""
+    """Return the protocol that a run was made with: its own config, where it keeps one.
+
+    Raises
+    ------
+    DeermemEvalError
+        That config differs from the protocol's in more than a run may override.
+    """
     path = run_folder / RUN_CONFIG
     if not path.exists():
         return protocol
-    return with_config(protocol, read_bytes(path, "run config", limit=CONTRACT_BYTES_LIMIT), path)
+    content = read_bytes(path, "run config", limit=CONTRACT_BYTES_LIMIT)
+    of_run = with_config(protocol, content, path)
+    ours, theirs = _values(protocol.config.model_dump()), _values(of_run.config.model_dump())
+    differing = sorted(
+        key
+        for key in ours.keys() | theirs.keys()
+        if ours.get(key) != theirs.get(key) and key not in OVERRIDABLE
+    )
+    if differing:
+        raise DeermemEvalError(
+            f"{path}: {differing[0]} is not the protocol's, and no run may override it; name the "
+            "protocol that the run was made under"
+        )
+    return of_run
+
+
+def _values(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the values of a nested document by dotted key."""
+    found: dict[str, Any] = {}
+    for name, value in document.items():
+        if isinstance(value, Mapping):
+            found |= _values(value, f"{prefix}{name}.")
+        else:
+            found[f"{prefix}{name}"] = value
+    return found

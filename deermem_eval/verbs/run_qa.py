@@ -118,6 +118,8 @@ def run(options: argparse.Namespace) -> int:
     output_dir = Path(absolute(options.output_dir))
     folders = [output_dir]
     if options.repeats > 1:
+        if not output_dir.name:
+            raise DeermemEvalError(f"{output_dir} can have no sibling runs; name another folder")
         folders = [
             output_dir.with_name(f"{output_dir.name}-{number}")
             for number in range(1, options.repeats + 1)

@@ -1,10 +1,14 @@
 """Answers from a server on this machine, through the real client and runner."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import re
+import socket
+import threading
 from collections import Counter
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -19,7 +23,7 @@ from deermem_eval.answers import (
     load_provider,
     run_tasks,
 )
-from deermem_eval.answers.chat import checked_base_url
+from deermem_eval.answers.chat import checked_base_url, proxy_of
 from deermem_eval.answers.run_store import append_attempt, row_path
 from deermem_eval.answers.runner import retry_after_seconds
 from deermem_eval.cases import load_cases
@@ -131,6 +135,7 @@ CLASSES = {
         "reasoning-exhausted",
         1,
     ),
+    "in parts": ([Answer(completion([{"type": "text", "text": "YES"}]))], "answered", 1),
     "cut by the budget": ([Answer(completion("It is", finish="length"))], "truncated", 1),
     "filtered": ([Answer(completion("", finish="content_filter"))], "filtered", 1),
 }
@@ -157,7 +162,11 @@ FAILURES = {
     "wrong JSON": (Answer(raw=b'{"choices": ['), "holds no choice", 1),
     "a list": (Answer(raw=b"[]"), "holds no choice", 1),
     "not UTF-8": (Answer(raw=b'{"choices": "\xff\xfe"}'), "holds no choice", 1),
-    "50 MB": (Answer(raw=b" " * 50_000_000), "holds no choice", 1),
+    "50 MB": (
+        Answer(raw=b" " * 50_000_000 + json.dumps(completion()).encode()),
+        "holds no choice",
+        1,
+    ),
     "400": (Answer({"error": {"message": "no such model"}}, 400), "answers 400: no such model", 1),
     "503 for ever": (Answer({}, 503), "answers 503.*after 3 attempts", 3),
     "cut for ever": (Answer(cut=True), "connection failed.*after 3 attempts", 3),
@@ -323,7 +332,7 @@ def test_missing_variables_are_named(sample):
             load_provider("openai", ProviderContext(qa, "", environment))
     with pytest.raises(DeermemEvalError, match="HF_TOKEN; set it"):
         load_provider("huggingface", ProviderContext(qa, "", {}))
-    with pytest.raises(DeermemEvalError, match="provider 'gpt' is not one of huggingface, openai"):
+    with pytest.raises(DeermemEvalError, match="provider 'gpt' is not one of huggingface, local"):
         load_provider("gpt", ProviderContext(qa, "", {}))
 
 
@@ -473,6 +482,151 @@ def test_what_can_be_no_key_is_refused_without_repeating_it(sample, key):
     with pytest.raises(DeermemEvalError, match="holds what can be no key") as caught:
         load_provider("openai", ProviderContext(qa, "", environment))
     assert key not in str(caught.value)
+
+
+def test_a_key_that_an_answer_repeats_is_taken_out_of_it(tmp_path, sample, cases, server):
+    server.script = lambda payload, number: Answer(completion(f"Your key is {KEY}.", finish=KEY))
+    answered(tmp_path / "run", sample, cases, server)
+    rows = rows_of(tmp_path / "run").values()
+    assert {row["prediction"] for row in rows} == {"Your key is [key]."}
+    for path in (tmp_path / "run").rglob("*.json*"):
+        assert KEY not in path.read_text()
+
+
+def test_a_word_for_a_server_without_keys_may_stand_in_an_answer(tmp_path, sample, cases, server):
+    environment = {sample.config.qa.api_key_env: "x", sample.config.qa.base_url_env: server.url}
+    server.script = lambda payload, number: Answer(completion("six boxes"))
+    request = RunRequest("openai", {})
+    run = answer_run(
+        tmp_path / "run", sample, cases, request, environment=environment, clock=lambda: NOW
+    )
+    asyncio.run(run)
+    assert {row["prediction"] for row in rows_of(tmp_path / "run").values()} == {"six boxes"}
+
+
+def test_failed_rows_are_counted_by_policy(tmp_path, sample, cases, server):
+    server.script = lambda payload, number: Answer({}, 400)
+    report = answered(tmp_path / "run", sample, cases, server)
+    assert report.classes == {("confidence", "failed"): 4, ("hybrid-v1", "failed"): 4}
+
+
+def test_a_stop_does_not_wait_for_the_server_to_be_free_again(
+    tmp_path, sample, cases, server, monkeypatch
+):
+    monkeypatch.setattr("deermem_eval.answers.runner.LONGEST_WAIT_SECONDS", 60.0)
+    server.script = lambda payload, number: Answer({}, 429, {"Retry-After": "50"})
+    qa = sample.config.qa
+
+    async def stopped():
+        stop = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.5, stop.set)
+        environment = {qa.api_key_env: KEY, qa.base_url_env: server.url}
+        run = answer_run(
+            *(tmp_path / "run", sample, cases, RunRequest("openai", {"qa.workers": 2})),
+            environment=environment,
+            clock=lambda: NOW,
+            stop=stop,
+        )
+        return await asyncio.wait_for(run, 20)
+
+    report = asyncio.run(stopped())
+    assert report.stopped == "interrupted"
+    assert len(server.requests) == 2
+    assert set(report.failed.values()) == {"the run was stopped before it was asked again"}
+
+
+def test_a_proxy_is_used_as_the_environment_says_and_never_to_this_machine(monkeypatch):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    assert proxy_of("https", "api.example.com") is None
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example.com:3128")
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.example.com:3128")
+    monkeypatch.setenv("NO_PROXY", "inside.example.com")
+    assert proxy_of("https", "api.example.com") == "http://proxy.example.com:3128"
+    assert proxy_of("https", "inside.example.com") is None
+    assert proxy_of("http", "127.0.0.1") is None
+
+
+def test_a_proxy_sees_the_hosts_name_and_no_key(tmp_path, sample, cases, monkeypatch):
+    with closing(socket.create_server(("127.0.0.1", 0))) as proxy:
+        seen = []
+
+        def refuse():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = proxy.accept()
+                    seen.append(connection.recv(4096))
+                    connection.sendall(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+                    connection.close()
+
+        thread = threading.Thread(target=refuse, daemon=True)
+        thread.start()
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        qa = sample.config.qa
+        environment = {qa.api_key_env: KEY, qa.base_url_env: "https://api.example.test/v1"}
+        run = answer_run(
+            *(tmp_path / "run", sample, cases[:1], RunRequest("openai", {})),
+            environment=environment,
+            clock=lambda: NOW,
+        )
+        report = asyncio.run(run)
+    assert all("502" in reason for reason in report.failed.values())
+    assert seen
+    for request in seen:
+        assert request.startswith(b"CONNECT api.example.test:443 ")
+        assert KEY.encode() not in request
+
+
+def test_the_hubs_providers_get_its_token_and_the_payload(
+    tmp_path, sample, cases, server, monkeypatch
+):
+    """The router's address is the client's own, and stood in for here."""
+    from huggingface_hub.inference._providers._common import AutoRouterConversationalTask
+
+    monkeypatch.setattr(
+        AutoRouterConversationalTask, "_prepare_base_url", lambda self, api_key: server.url
+    )
+    run = answer_run(
+        *(tmp_path / "run", sample, cases, RunRequest("huggingface", {})),
+        environment={"HF_TOKEN": "hf_Recognisable"},
+        clock=lambda: NOW,
+    )
+    report = asyncio.run(run)
+    assert (len(report.called), report.failed) == (8, {})
+    for payload, headers, path in server.requests:
+        assert headers["authorization"] == "Bearer hf_Recognisable"
+        assert path == "/v1/chat/completions"
+        assert payload in [task.payload for task in run_tasks(sample, cases)]
+
+
+def test_a_provider_of_the_hub_that_does_not_have_the_model_fails_in_words(
+    tmp_path, sample, cases, monkeypatch
+):
+    from huggingface_hub.inference._providers._common import AutoRouterConversationalTask
+
+    def refuse(self, api_key):
+        raise ValueError("Model answer-model is not supported")
+
+    monkeypatch.setattr(AutoRouterConversationalTask, "_prepare_base_url", refuse)
+    run = answer_run(
+        *(tmp_path / "run", sample, cases, RunRequest("huggingface", {})),
+        environment={"HF_TOKEN": "hf_Recognisable"},
+        clock=lambda: NOW,
+    )
+    assert set(asyncio.run(run).failed.values()) == {"Model answer-model is not supported"}
+
+
+def test_the_hubs_token_is_told_from_other_keys(sample):
+    with pytest.raises(DeermemEvalError, match="those begin with hf_"):
+        load_provider("huggingface", ProviderContext(sample.config.qa, "", {"HF_TOKEN": "sk-x"}))
+
+
+def test_a_config_of_somebody_else_is_not_written_over(tmp_path, sample, cases, server):
+    (tmp_path / "config.yaml").write_text("mine: true\n")
+    with pytest.raises(DeermemEvalError, match=r"holds config.yaml and no qa_run.json"):
+        answered(tmp_path, sample, cases, server)
+    assert (tmp_path / "config.yaml").read_text() == "mine: true\n"
 
 
 def test_the_hubs_token_goes_to_no_address_in_the_place_of_a_model(sample):

@@ -70,6 +70,19 @@ def test_overrides_go_into_the_payload_and_the_runs_own_config(command, server, 
     assert code == 0
 
 
+@pytest.mark.parametrize("verb", ["grade-qa", "verify"])
+def test_a_run_that_overrides_more_than_it_may_is_refused(command, tmp_path, verb):
+    folder = tmp_path / "run"
+    read = ("run-qa", *SAMPLE, "--provider", "reader", "--output-dir", folder, "--capacity", "5")
+    assert command(*read)[0] == 0
+    config = folder / "config.yaml"
+    config.write_text(config.read_text().replace("bootstrap_seed: 4789", "bootstrap_seed: 1"))
+    place = (folder,) if verb == "verify" else ("--output-dir", folder)
+    code, out, err = command(verb, *SAMPLE, *place)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "statistics.bootstrap_seed is not the protocol's, and no run may override it" in err
+
+
 def test_repeats_are_sibling_runs(command, server, tmp_path):
     code, _, _ = command(
         "run-qa", *SAMPLE, "--output-dir", tmp_path / "run", "--repeats", "2", "--workers", "16"
@@ -137,6 +150,7 @@ def test_a_cost_that_is_reached_exits_1(command, server, tmp_path):
         (["--prices", "nan,1"], "'nan,1' is not two prices"),
         (["--temperature", "nan"], "qa.temperature: "),
         (["--prices", "1"], "'1' is not two prices"),
+        (["--provider", "reader", "--repeats", "2", "--output-dir", "/"], "no sibling runs"),
         (["--workers", "0"], "'0' is not a whole number from 1"),
         (["--protocol", "pr4789"], "a request needs the answer prompt"),
     ],
