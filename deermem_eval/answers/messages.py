@@ -6,6 +6,7 @@ thing only where their fingerprints agree.
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
 from deermem_eval.protocol import AnswerPrompt, Protocol
 from deermem_eval.protocol.config import Qa
+from deermem_eval.protocol.details import HISTORICAL, Details
 from deermem_eval.protocol.prompt import PLACEHOLDERS
 from deermem_eval.protocol.protocol import FETCH_REMEDY
 from deermem_eval.selection import CaseDecision, decide, policy_settings
@@ -60,7 +62,13 @@ def qa_decisions(protocol: Protocol, cases: Iterable[Case]) -> tuple[CaseDecisio
     """
     config = protocol.config
     settings = policy_settings(config, policies=config.qa.policies or ())
-    return decide(cases, settings, [config.pool.qa_capacity], now=config.evaluation_time)
+    return decide(
+        cases,
+        settings,
+        [config.pool.qa_capacity],
+        now=config.evaluation_time,
+        tie_break=protocol.details.tie_break,
+    )
 
 
 def answer_tasks(protocol: Protocol, decisions: Iterable[CaseDecision]) -> tuple[AnswerTask, ...]:
@@ -74,14 +82,19 @@ def answer_tasks(protocol: Protocol, decisions: Iterable[CaseDecision]) -> tuple
     prompt = protocol.require_texts("a request")
     tasks = []
     for decision in decisions:
-        messages = render_messages(prompt, decision.case, decision.kept_fact_ids)
-        payload = request_payload(protocol.config.qa, messages)
-        tasks.append(AnswerTask(decision, payload, request_fingerprint(payload)))
+        kept, details = decision.kept_fact_ids, protocol.details
+        messages = render_messages(prompt, decision.case, kept, details)
+        payload = request_payload(protocol.config.qa, messages, details)
+        fingerprint = request_fingerprint(payload, details)
+        tasks.append(AnswerTask(decision, payload, fingerprint))
     return tuple(tasks)
 
 
 def render_messages(
-    prompt: AnswerPrompt, case: Case, kept_fact_ids: Sequence[str]
+    prompt: AnswerPrompt,
+    case: Case,
+    kept_fact_ids: Sequence[str],
+    details: Details = HISTORICAL,
 ) -> list[dict[str, str]]:
     """Render the system and the user message.
 
@@ -95,7 +108,10 @@ def render_messages(
     case : Case
         With texts.
     kept_fact_ids : sequence of str
-        In any order; ids of the case's facts.
+        Ids of the case's facts; the order does not matter.
+    details : Details
+        Other ones list the facts by score, which is then the order given, or change separator,
+        date, line ends or Unicode form.
 
     Raises
     ------
@@ -108,33 +124,53 @@ def render_messages(
             f"case {case.case_id} carries no texts, and a request needs them; name the data set "
             f"with --dataset, or {FETCH_REMEDY}"
         )
-    date = case.texts.question_date
+    date = case.texts.question_date if details.has_current_date else None
+    listed = kept_fact_ids if details.memory_order == "score" else sorted(kept_fact_ids)
     values = dict(
         zip(
             PLACEHOLDERS,
             (
                 f"CURRENT DATE: {date}\n" if date else "",
-                "\n\n".join(f"[{id_}]\n{contents[id_]}" for id_ in sorted(kept_fact_ids)),
+                details.fact_separator.join(f"[{id_}]\n{contents[id_]}" for id_ in listed),
                 case.texts.question,
             ),
             strict=True,
         )
     )
     user = _PLACEHOLDER.sub(lambda match: values[match[0]], prompt.user)
-    return [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]
+    user += "\n" * details.has_trailing_newline
+    texts = {"system": prompt.system, "user": user}
+    return [{"role": role, "content": _as_written(text, details)} for role, text in texts.items()]
 
 
-def request_payload(qa: Qa, messages: list[dict[str, str]]) -> dict[str, Any]:
+def _as_written(text: str, details: Details) -> str:
+    if details.unicode_form != "as it is":
+        text = unicodedata.normalize(details.unicode_form, text)
+    return text.replace("\n", details.line_ends)
+
+
+def request_payload(
+    qa: Qa, messages: list[dict[str, str]], details: Details = HISTORICAL
+) -> dict[str, Any]:
     """Return what is sent to the model, with the temperature as a float (`0.0`)."""
+    temperature = float(qa.temperature)
+    is_integer = details.temperature_spelling == "integer" and temperature.is_integer()
     return {
         "model": qa.model,
-        "temperature": float(qa.temperature),
+        "temperature": int(temperature) if is_integer else temperature,
         "max_tokens": qa.max_tokens,
         "stream": qa.stream,
         "messages": messages,
     }
 
 
-def request_fingerprint(payload: dict[str, Any]) -> str:
-    """Return the SHA-256 of a payload's JSON: keys sorted, non-ASCII kept (PR #4810)."""
-    return sha256_hex(json.dumps(payload, ensure_ascii=False, sort_keys=True).encode())
+def request_bytes(payload: dict[str, Any], details: Details = HISTORICAL) -> bytes:
+    """Return a payload's JSON: keys sorted, non-ASCII kept (PR #4810)."""
+    return json.dumps(
+        payload, ensure_ascii=details.escapes_non_ascii, sort_keys=details.sorts_keys
+    ).encode()
+
+
+def request_fingerprint(payload: dict[str, Any], details: Details = HISTORICAL) -> str:
+    """Return the SHA-256 of a request's bytes; see `request_bytes`."""
+    return sha256_hex(request_bytes(payload, details))

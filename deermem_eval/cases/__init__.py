@@ -11,6 +11,7 @@ from deermem_eval.cases.pools import (
     dataset_file,
     load_cases,
     load_records,
+    record_source,
     records_file,
 )
 from deermem_eval.cases.records import Record, RecordTexts, read_records
@@ -36,6 +37,7 @@ __all__ = [
     "load_records",
     "read_longmemeval",
     "read_records",
+    "record_source",
     "records_file",
     "refuse_other_selection",
     "select_official_cases",

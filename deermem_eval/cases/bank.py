@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from deermem_eval.cases.records import Record
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.protocol.config import Pool
+from deermem_eval.protocol.details import HISTORICAL, Details
 
 
-def build_bank(records: Sequence[Record], pool: Pool) -> tuple[Record, ...]:
+def build_bank(
+    records: Sequence[Record], pool: Pool, details: Details = HISTORICAL
+) -> tuple[Record, ...]:
     """Return the first `distractor_bank_size` eligible records in the order of their ids.
 
     Eligible are records of the pool's `distractor_types` whose rendered evidence, headers
@@ -20,6 +23,8 @@ def build_bank(records: Sequence[Record], pool: Pool) -> tuple[Record, ...]:
         In any order.
     pool : Pool
         Types, bounds in characters (both included), and size of the bank.
+    details : Details
+        `bank_order`.
 
     Raises
     ------
@@ -36,6 +41,7 @@ def build_bank(records: Sequence[Record], pool: Pool) -> tuple[Record, ...]:
             <= pool.distractor_max_evidence_chars
         ),
         key=lambda record: record.question_id,
+        reverse=details.bank_order == "question-id descending",
     )
     if len(eligible) < pool.distractor_bank_size:
         raise DeermemEvalError(
@@ -45,16 +51,21 @@ def build_bank(records: Sequence[Record], pool: Pool) -> tuple[Record, ...]:
     return tuple(eligible[: pool.distractor_bank_size])
 
 
-def bank_offset(case_id: str, pool: Pool) -> int:
+def bank_offset(case_id: str, pool: Pool, details: Details = HISTORICAL) -> int:
     """Return the bank index of a case's first distractor, in 0..bank size - 1.
 
-    The first four bytes of SHA-256(`namespace:case_id`), big-endian, modulo the bank size.
+    The first four bytes of SHA-256(`namespace:case_id`), big-endian, modulo the bank size; other
+    details take other bytes, or leave room at the end of the bank.
     """
     digest = hashlib.sha256(f"{pool.offset_namespace}:{case_id}".encode()).digest()
-    return int.from_bytes(digest[:4], "big") % pool.distractor_bank_size
+    room = 0 if details.wraps_around else pool.distractors - 1
+    places = pool.distractor_bank_size - room
+    return int.from_bytes(digest[: details.offset_bytes], "big") % places
 
 
-def draw_distractors(case_id: str, bank: Sequence[Record], pool: Pool) -> tuple[Record, ...]:
+def draw_distractors(
+    case_id: str, bank: Sequence[Record], pool: Pool, details: Details = HISTORICAL
+) -> tuple[Record, ...]:
     """Return the case's consecutive distractors, wrapping around at the end of the bank."""
-    offset = bank_offset(case_id, pool)
+    offset = bank_offset(case_id, pool, details)
     return tuple(bank[(offset + i) % len(bank)] for i in range(pool.distractors))

@@ -14,6 +14,7 @@ from deermem_eval.cases.records import Record, RecordTexts
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
 from deermem_eval.protocol.contract import first_problem
+from deermem_eval.protocol.details import HISTORICAL, Details
 from deermem_eval.reading import parse_json, read_bytes
 
 
@@ -25,7 +26,9 @@ class _Turn(BaseModel):
     has_answer: bool | None = None
 
 
-class _Row(BaseModel):
+class LongMemEvalRow(BaseModel):
+    """One row of the data set, as far as a protocol looks at it."""
+
     model_config = ConfigDict(strict=True)
 
     question_id: Annotated[str, StringConstraints(min_length=1)]
@@ -38,8 +41,15 @@ class _Row(BaseModel):
     haystack_sessions: list[list[_Turn]]
 
 
-def read_longmemeval(path: Path, expected_sha256: str) -> tuple[Record, ...]:
-    """Read a LongMemEval JSON file, whole or a subset.
+def read_longmemeval(
+    path: Path, expected_sha256: str, details: Details = HISTORICAL
+) -> tuple[Record, ...]:
+    """Read a LongMemEval JSON file, whole or a subset; see `read_rows` and `record_of`."""
+    return tuple(record_of(row, details) for row in read_rows(path, expected_sha256))
+
+
+def read_rows(path: Path, expected_sha256: str) -> tuple[LongMemEvalRow, ...]:
+    """Read the rows of a LongMemEval JSON file, whole or a subset.
 
     Parameters
     ----------
@@ -50,8 +60,8 @@ def read_longmemeval(path: Path, expected_sha256: str) -> tuple[Record, ...]:
 
     Returns
     -------
-    tuple of Record
-        In file order, with texts.
+    tuple of LongMemEvalRow
+        In file order.
 
     Raises
     ------
@@ -71,20 +81,20 @@ def read_longmemeval(path: Path, expected_sha256: str) -> tuple[Record, ...]:
         raise DeermemEvalError(
             f"data set {path} is a {type(document).__name__}, not a list of rows"
         )
-    records: dict[str, Record] = {}
+    rows: dict[str, LongMemEvalRow] = {}
     for index, value in enumerate(document):
-        record = _record(value, f"data set {path}, row {index}")
-        if record.question_id in records:
+        row = _row(value, f"data set {path}, row {index}")
+        if row.question_id in rows:
             raise DeermemEvalError(
-                f"data set {path}, row {index}: question_id {record.question_id!r} stands twice"
+                f"data set {path}, row {index}: question_id {row.question_id!r} stands twice"
             )
-        records[record.question_id] = record
-    return tuple(records.values())
+        rows[row.question_id] = row
+    return tuple(rows.values())
 
 
-def _record(value: Any, where: str) -> Record:
+def _row(value: Any, where: str) -> LongMemEvalRow:
     try:
-        row = _Row.model_validate_json(json.dumps(value))
+        row = LongMemEvalRow.model_validate_json(json.dumps(value))
     except ValidationError as error:
         raise DeermemEvalError(f"{where}: {first_problem(error)}") from error
     sessions = row.haystack_sessions
@@ -93,14 +103,19 @@ def _record(value: Any, where: str) -> Record:
             f"{where}: {len(row.haystack_session_ids)} session ids, {len(row.haystack_dates)} "
             f"dates and {len(sessions)} sessions; each session needs one of each"
         )
+    return row
+
+
+def record_of(row: LongMemEvalRow, details: Details = HISTORICAL) -> Record:
+    """Render a row's evidence: the turns that hold the answer, session by session."""
     blocks = [
-        f"SESSION {session_id} AT {date}\n" + "\n".join(lines)
+        "\n".join([details.session_header.format(session_id=session_id, date=date), *lines])
         for session_id, date, turns in zip(
-            row.haystack_session_ids, row.haystack_dates, sessions, strict=True
+            row.haystack_session_ids, row.haystack_dates, row.haystack_sessions, strict=True
         )
-        if (lines := _evidence_lines(turns))
+        if (lines := _evidence_lines(turns, details))
     ]
-    evidence = "\n\n".join(blocks)
+    evidence = details.session_separator.join(blocks)
     return Record(
         question_id=row.question_id,
         question_type=row.question_type,
@@ -110,9 +125,13 @@ def _record(value: Any, where: str) -> Record:
     )
 
 
-def _evidence_lines(turns: Sequence[_Turn]) -> list[str]:
-    """Render the turns that hold the answer; a session without any gives its user turns."""
-    chosen = [turn for turn in turns if turn.has_answer] or [
-        turn for turn in turns if turn.role == "user"
-    ]
-    return [f"{turn.role.upper()}: {turn.content}" for turn in chosen]
+def _evidence_lines(turns: Sequence[_Turn], details: Details) -> list[str]:
+    """Render the turns that hold the answer; a session without any gives what the details say."""
+    fallback = {
+        "user turns": [turn for turn in turns if turn.role == "user"],
+        "all turns": turns,
+        "none": (),
+    }
+    chosen = [turn for turn in turns if turn.has_answer] or fallback[details.evidence_fallback]
+    written = {"upper": str.upper, "lower": str.lower, "title": str.title}[details.role_case]
+    return [f"{written(turn.role)}: {turn.content}" for turn in chosen]

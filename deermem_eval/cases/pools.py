@@ -1,17 +1,18 @@
 """Cases: one question, the pool of ten facts from which its memory is kept, and their usage."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from deermem_eval.cases.bank import build_bank, draw_distractors
-from deermem_eval.cases.longmemeval import read_longmemeval
-from deermem_eval.cases.records import Record, read_records
+from deermem_eval.cases.longmemeval import read_rows, record_of
+from deermem_eval.cases.records import Record, read_records, with_details
 from deermem_eval.cases.scenarios import SUPPORT_SIGNALS, Signals, distractor_signals
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.protocol import Protocol
+from deermem_eval.protocol.details import Details
 from deermem_eval.protocol.manifests import SyntheticCase
 
 SYNTHETIC_QUESTION_TYPE = "synthetic-correction"
@@ -63,6 +64,11 @@ class Case:
     texts: CaseTexts | None
 
     @property
+    def sources(self) -> dict[str, str]:
+        """Case id or question id behind each fact, by fact id."""
+        return dict.fromkeys(self.support_fact_ids, self.case_id) | self.distractor_sources
+
+    @property
     def suite(self) -> str:
         """`official` or `synthetic`."""
         return SUITE_OF_SOURCE[self.source]
@@ -101,10 +107,30 @@ def load_records(protocol: Protocol, dataset: Path | None = None) -> tuple[Recor
     DeermemEvalError
         There is none; or it is not the pinned one, or malformed.
     """
+    return record_source(protocol, dataset)(protocol.details)
+
+
+def record_source(
+    protocol: Protocol, dataset: Path | None = None
+) -> Callable[[Details], tuple[Record, ...]]:
+    """Read a protocol's `records_file()` once, and return what renders its records.
+
+    Returns
+    -------
+    callable
+        From details to records.
+
+    Raises
+    ------
+    DeermemEvalError
+        There is no such file; or it is not the pinned one, or malformed.
+    """
     path = dataset_file(protocol, dataset)
     if path is None:
-        return read_records(records_file(protocol))
-    return read_longmemeval(path, protocol.config.dataset.sha256)
+        records = read_records(records_file(protocol))
+        return lambda details: tuple(with_details(record, details) for record in records)
+    rows = read_rows(path, protocol.config.dataset.sha256)
+    return lambda details: tuple(record_of(row, details) for row in rows)
 
 
 def build_cases(protocol: Protocol, records: Sequence[Record]) -> tuple[Case, ...]:
@@ -128,12 +154,15 @@ def build_cases(protocol: Protocol, records: Sequence[Record]) -> tuple[Case, ..
         A case has no record, or a scenario has not the stated number of cases of each type.
     """
     by_id = {record.question_id: record for record in records}
-    bank = build_bank(records, protocol.config.pool)
+    bank = build_bank(records, protocol.config.pool, protocol.details)
     cases = []
     for scenario in protocol.official.scenario_order:
         chosen = sorted(
             (_record_of(case_id, by_id) for case_id in protocol.official.scenarios[scenario]),
-            key=lambda record: (record.question_type, record.question_id),
+            key=lambda record: (
+                record.question_type if protocol.details.loss_rank_order == "type and id" else "",
+                record.question_id,
+            ),
         )
         _refuse_uneven_types(protocol, scenario, chosen)
         for record, loss_rank in zip(chosen, protocol.official.loss_ranks, strict=True):
@@ -232,16 +261,18 @@ def _case(
     support_content: str | None,
     texts: CaseTexts | None,
 ) -> Case:
-    clock = protocol.config.evaluation_time
-    support_id = f"gold_{case_id}"
+    clock, pool, details = protocol.config.evaluation_time, protocol.config.pool, protocol.details
+    is_raw = details.fact_ids == "raw"
+    support_id = case_id if is_raw else f"gold_{case_id}"
     members = [(support_id, support_category, support_content, SUPPORT_SIGNALS[scenario])]
     distractor_sources = {}
-    for i, record in enumerate(draw_distractors(case_id, bank, protocol.config.pool)):
-        fact_id = f"d_{case_id}_{i}_{record.question_id}"
-        signals = distractor_signals(scenario, loss_rank, i)
+    for i, record in enumerate(draw_distractors(case_id, bank, pool, details)):
+        fact_id = record.question_id if is_raw else f"d_{case_id}_{i}_{record.question_id}"
+        signals = distractor_signals(scenario, loss_rank, i, details)
         members.append((fact_id, _category(record.question_type), record.evidence, signals))
         distractor_sources[fact_id] = record.question_id
-    members.sort(key=lambda member: member[0])
+    if pool.fact_order == "fact-id":
+        members.sort(key=lambda member: member[0])
     return Case(
         case_id=case_id,
         source=source,

@@ -1,9 +1,10 @@
 """Records: what a protocol needs to know of a LongMemEval row, with its texts or without."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deermem_eval.errors import DeermemEvalError
+from deermem_eval.protocol.details import HISTORICAL, Details
 from deermem_eval.reading import parse_csv, read_bytes
 
 RECORD_COLUMNS = ("question_id", "question_type", "evidence_sessions", "evidence_chars")
@@ -69,6 +70,28 @@ def read_records(path: Path) -> tuple[Record, ...]:
             evidence_chars=_count(row, "evidence_chars", path, line),
         )
     return tuple(records.values())
+
+
+def with_details(record: Record, details: Details) -> Record:
+    """Return a record of facts as other details would render it: only its length changes.
+
+    Raises
+    ------
+    DeermemEvalError
+        The length cannot be told without the texts.
+    """
+    for name in ("evidence_fallback", "bank_order"):  # the table ends where the bank does
+        if getattr(details, name) != getattr(HISTORICAL, name):
+            raise DeermemEvalError(f"another {name} needs the data set; name it with --dataset")
+    of_header = _header_chars(details) - _header_chars(HISTORICAL)
+    of_separator = len(details.session_separator) - len(HISTORICAL.session_separator)
+    sessions = record.evidence_sessions
+    grown = of_header * sessions + of_separator * max(0, sessions - 1)
+    return replace(record, evidence_chars=record.evidence_chars + grown)
+
+
+def _header_chars(details: Details) -> int:
+    return len(details.session_header.format(session_id="", date=""))
 
 
 def _count(row: dict[str, str], column: str, path: Path, line: int) -> int:

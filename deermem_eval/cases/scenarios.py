@@ -6,6 +6,8 @@ under `confidence` the support fact of a `*_help` or correction case has the cas
 
 from dataclasses import dataclass
 
+from deermem_eval.protocol.details import HISTORICAL, Details
+
 CREATED_DAYS_AGO = 180
 RECENT_DAYS_AGO = 7
 HOT_ACCESS_HEAT = 8
@@ -42,7 +44,9 @@ SUPPORT_SIGNALS = {
 }
 
 
-def distractor_signals(scenario: str, loss_rank: int, i: int) -> Signals:
+def distractor_signals(
+    scenario: str, loss_rank: int, i: int, details: Details = HISTORICAL
+) -> Signals:
     """Return the signals of a pool's distractor.
 
     Parameters
@@ -54,27 +58,29 @@ def distractor_signals(scenario: str, loss_rank: int, i: int) -> Signals:
         `loss_rank - 1` distractors rank above it, or carry the noisy signal.
     i : int
         Index of the distractor in the order in which it was drawn, from 0.
+    details : Details
+        `confidence_step` and `confirmed_parity`.
 
     Raises
     ------
     ValueError
         The scenario is unknown.
     """
-    above = loss_rank - 1
+    above, step = loss_rank - 1, details.confidence_step
     match scenario:
         case "confirmation_help" | "access_help":
-            return Signals(0.94 - 0.02 * i if i < above else 0.68 - 0.02 * (i - above))
+            return Signals(0.94 - step * i if i < above else 0.68 - step * (i - above))
         case "confidence_control":
-            return Signals(0.94 - 0.02 * i) if i < 5 else _noisy(i)
+            return Signals(0.94 - step * i) if i < 5 else _noisy(i, details)
         case "noisy_signal_control":
-            return _noisy(i) if i < above else Signals(0.70)
+            return _noisy(i, details) if i < above else Signals(0.70)
         case "correction_reserve":
             return Signals(0.90 - 0.03 * i if i < above else 0.60 - 0.02 * (i - above))
     raise ValueError(f"unknown scenario {scenario!r}")
 
 
-def _noisy(i: int) -> Signals:
+def _noisy(i: int, details: Details) -> Signals:
     """Middling confidence with a strong signal: odd `i` confirmed lately, even `i` hot."""
-    if i % 2:
+    if i % 2 == details.confirmed_parity:
         return Signals(0.70, confirmed_days_ago=RECENT_DAYS_AGO)
     return Signals(0.70, access_heat=HOT_ACCESS_HEAT)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from deermem_eval.cases import SUITE_OF_SOURCE, Case
 from deermem_eval.errors import DeermemEvalError
+from deermem_eval.files import sha256_hex
 from deermem_eval.grades.graded_rows import GradedRow, read_graded_rows
 from deermem_eval.protocol.contract import Count, Sha256, Text, parse_contract
 from deermem_eval.reading import parse_csv, read_bytes
@@ -37,6 +38,7 @@ class _Outcome(BaseModel):
     rule: Text
     support_retained: bool
     request_fingerprint: Sha256
+    answer_sha256: Sha256
     prompt_tokens: Count
     completion_tokens: Count
 
@@ -49,7 +51,7 @@ def read_outcomes(path: Path, cases: Sequence[Case]) -> pd.DataFrame:
     DataFrame
         Columns `run`, `case_id`, `source`, `suite`, `scenario`, `question_type`, `policy`,
         `correct` (bool), `rule`, `support_retained` (bool), `request_fingerprint`,
-        `prompt_tokens`, `completion_tokens` (int).
+        `answer_sha256`, `prompt_tokens`, `completion_tokens` (int).
 
     Raises
     ------
@@ -127,6 +129,7 @@ def graded_table(graded: Iterable[GradedRow], run: str, path: Path) -> pd.DataFr
             "rule": row.grade_rule,
             "support_retained": row.support_all_retained,
             "request_fingerprint": row.request_fingerprint,
+            "answer_sha256": sha256_hex(row.prediction.encode()),
             "prompt_tokens": (row.usage or {}).get("prompt_tokens") or 0,
             "completion_tokens": (row.usage or {}).get("completion_tokens") or 0,
         }

@@ -85,7 +85,7 @@ class Pool(Contract):
     distractor_min_evidence_chars: Annotated[int, Field(ge=0)]
     distractor_max_evidence_chars: Positive
     offset_namespace: Text
-    fact_order: Literal["fact-id"]
+    fact_order: Literal["fact-id", "draw"]
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

@@ -7,6 +7,7 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
 from deermem_eval.places import resolved, shipped_folder
 from deermem_eval.protocol.config import ProtocolConfig, parse_config
+from deermem_eval.protocol.details import HISTORICAL, Details
 from deermem_eval.protocol.identity import Identity
 from deermem_eval.protocol.manifests import (
     OfficialManifest,
@@ -37,6 +38,8 @@ class Protocol:
         None where the protocol carries facts only.
     identity : Identity
         The five SHA-256 of these very files.
+    details : Details
+        What no file says; the historical ones unless a drift variant changes them.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Protocol:
     synthetic: SyntheticManifest
     prompt: AnswerPrompt | None
     identity: Identity
+    details: Details = HISTORICAL
 
     @property
     def is_shipped(self) -> bool:

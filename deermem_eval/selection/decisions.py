@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -21,6 +21,8 @@ from deermem_eval.policies import (
     require_policy_version,
 )
 from deermem_eval.protocol import ProtocolConfig
+
+TieBreak = Literal["input", "reversed input"]
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,7 @@ def decide(
     *,
     now: datetime,
     selector: Selector = OWN_SELECTOR,
+    tie_break: TieBreak = "input",
 ) -> tuple[CaseDecision, ...]:
     """Decide every case at every capacity under every policy, in that order of nesting.
 
@@ -172,6 +175,8 @@ def decide(
         The protocol's evaluation clock.
     selector : Selector
         Our own unless another is given.
+    tie_break : {"input", "reversed input"}
+        Which of two facts with the same score stands first: the pool is given in that order.
 
     Raises
     ------
@@ -179,8 +184,14 @@ def decide(
         The selector fails on a case, or does not part the case's facts into as many kept ones as
         the capacity allows and the evicted rest.
     """
+    step = 1 if tie_break == "input" else -1
     return tuple(
-        CaseDecision(case, capacity, setting.name, _outcome(case, setting, capacity, now, selector))
+        CaseDecision(
+            case,
+            capacity,
+            setting.name,
+            _outcome(case, case.facts[::step], setting, capacity, now, selector),
+        )
         for case in cases
         for capacity in capacities
         for setting in settings
@@ -188,11 +199,16 @@ def decide(
 
 
 def _outcome(
-    case: Case, setting: PolicySetting, capacity: int, now: datetime, selector: Selector
+    case: Case,
+    pool: Sequence[dict[str, Any]],
+    setting: PolicySetting,
+    capacity: int,
+    now: datetime,
+    selector: Selector,
 ) -> Any:
     """Ask the selector, and believe it only if kept and evicted facts are those of the pool."""
     where = f"selector {selector.name}, case {case.case_id}, {setting.name} at {capacity}"
-    facts, usage = list(case.facts), case.usage
+    facts, usage = list(pool), case.usage
     if selector != OWN_SELECTOR:  # ours changes nothing that it is given
         facts, usage = copy.deepcopy((facts, usage))
     try:
@@ -216,7 +232,7 @@ def _outcome(
             "select_facts_for_capacity() does"
         ) from error
     expected = min(capacity, len(case.facts))
-    if len(kept) != expected or sorted(kept + evicted) != [fact["id"] for fact in case.facts]:
+    if len(kept) != expected or sorted(kept + evicted) != sorted(case.sources):
         raise DeermemEvalError(
             f"{where}: keeps {len(kept)} facts and evicts {len(evicted)}; it must keep "
             f"{expected} of the pool's {len(case.facts)} and evict the others, each once"

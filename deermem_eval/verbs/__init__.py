@@ -4,6 +4,7 @@ A verb imports what it needs when it runs, so that `deermem-eval --help` stays q
 """
 
 from deermem_eval.verbs import (
+    drift,
     fetch,
     grade_qa,
     notebooks,
@@ -23,6 +24,7 @@ VERBS = (
     run_qa,
     grade_qa,
     verify,
+    drift,
     notebooks,
     report,
 )

@@ -33,7 +33,7 @@ def records_csv(reference: Path) -> bytes:
 
 def outcomes_csv(reference: Path) -> bytes:
     columns = ["run", "case_id", "policy", "correct", "rule", "support_retained"]
-    columns += ["request_fingerprint", "prompt_tokens", "completion_tokens"]
+    columns += ["request_fingerprint", "answer_sha256", "prompt_tokens", "completion_tokens"]
     rows = []
     for run in RUNS:
         text = (reference / "published" / run / "qa.rows.jsonl").read_text(encoding="utf-8")
@@ -47,6 +47,7 @@ def outcomes_csv(reference: Path) -> bytes:
                     row["grade_rule"],
                     str(row["support_all_retained"]).lower(),
                     row["request_fingerprint"],
+                    sha256_hex(row["prediction"].encode()),
                     row["usage"]["prompt_tokens"],
                     row["usage"]["completion_tokens"],
                 ]
