@@ -13,7 +13,7 @@ PUBLIC = {
     "deermem_eval.cases": [
         "SUITE_OF_SOURCE", "SUPPORT_SIGNALS", "Case", "CaseTexts", "Record", "RecordTexts",
         "Signals", "bank_offset", "build_bank", "build_cases", "case_of", "dataset_file", "distractor_signals",
-        "draw_distractors", "load_cases", "load_records", "read_longmemeval", "read_records",
+        "draw_distractors", "load_cases", "load_records", "read_longmemeval", "read_records", "record_source",
         "records_file", "refuse_other_selection", "select_official_cases",
     ],
     "deermem_eval.policies": [
@@ -32,7 +32,7 @@ PUBLIC = {
         "BUDGET_CLASSES", "REPLY_CLASSES", "AnswerTask", "AttemptFailedError", "Prices",
         "ProviderContext", "Reply", "Request", "RunReport", "RunRequest", "RunSettings", "answer_run", "answered_by",
         "answer_tasks", "class_table", "load_provider", "provider_names", "qa_decisions", "read_answer",
-        "render_messages", "reply_class", "request_fingerprint", "request_payload", "row_id",
+        "render_messages", "reply_class", "request_bytes", "request_fingerprint", "request_payload", "row_id",
         "run_answers", "run_tasks",
     ],
     "deermem_eval.grades": [
@@ -45,7 +45,16 @@ PUBLIC = {
         "read_published_rows", "read_runs", "resampled_indices", "rows_of_run", "smallest_attainable_p",
         "statistics_document", "summary_document", "wilson_interval",
     ],
+    "deermem_eval.drift": [
+        "CATALOGUE", "CATALOGUE_LAYERS", "HISTORICAL_NAME", "HISTORICAL_VARIANT", "LAYERS", "PUBLISHED",
+        "UNSEEN", "VARIANTS", "DriftStudy", "Ladder", "Rung", "Side", "Variant",
+        "against_the_floor", "agreement_table", "blind_layers", "compare_sides", "differences_in_words",
+        "drift_catalogue", "exact_interval", "exceeds_by_chance", "first_differing_byte", "first_steps",
+        "flow_table", "load_drift_study", "natural_repeats", "noise_floor", "noise_of", "outcome_side",
+        "run_side", "totals_table", "variant_side", "varied",
+    ],
     "deermem_eval.report": [
+        "change_flow", "protocol_drift", "who_sees_what",
         "NotebookOutcome", "NotebookTask", "SavedFigure", "StudyFolders", "answer_stages", "answers_folder", "bank_table", "case_table",
         "default_run", "figure_title", "markdown_table", "optional_path", "p_overview", "plan_notebooks", "pool_anatomy",
         "pool_table", "qa_accuracy", "qa_overview", "results_folder", "retention_by_capacity",

@@ -8,8 +8,10 @@ from deermem_eval.cases.pools import (
     CaseTexts,
     build_cases,
     case_of,
-    dataset_file,
     load_cases,
+)
+from deermem_eval.cases.record_files import (
+    dataset_file,
     load_records,
     record_source,
     records_file,

@@ -1,18 +1,17 @@
 """Cases: one question, the pool of ten facts from which its memory is kept, and their usage."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from deermem_eval.cases.bank import build_bank, draw_distractors
-from deermem_eval.cases.longmemeval import read_rows, record_of
-from deermem_eval.cases.records import Record, read_records, with_details
+from deermem_eval.cases.record_files import load_records
+from deermem_eval.cases.records import Record
 from deermem_eval.cases.scenarios import SUPPORT_SIGNALS, Signals, distractor_signals
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.protocol import Protocol
-from deermem_eval.protocol.details import Details
 from deermem_eval.protocol.manifests import SyntheticCase
 
 SYNTHETIC_QUESTION_TYPE = "synthetic-correction"
@@ -72,65 +71,6 @@ class Case:
     def suite(self) -> str:
         """`official` or `synthetic`."""
         return SUITE_OF_SOURCE[self.source]
-
-
-def dataset_file(protocol: Protocol, dataset: Path | None = None) -> Path | None:
-    """Return the data set named, else the one in the protocol's folder; None if there is none."""
-    if dataset is not None:
-        return dataset
-    path = protocol.folder / protocol.config.dataset.filename
-    return path if path.is_file() else None
-
-
-def records_file(protocol: Protocol, dataset: Path | None = None) -> Path:
-    """Return the file that records come from: the `dataset_file()`, else `records.csv`.
-
-    Raises
-    ------
-    DeermemEvalError
-        There is neither.
-    """
-    path = dataset_file(protocol, dataset) or protocol.folder / "records.csv"
-    if dataset is None and not path.is_file():
-        raise DeermemEvalError(
-            f"protocol {protocol.folder} has no records.csv, so its pools need the data set "
-            f"{protocol.config.dataset.filename}; name it with --dataset, or put it into that folder"
-        )
-    return path
-
-
-def load_records(protocol: Protocol, dataset: Path | None = None) -> tuple[Record, ...]:
-    """Return the records of a protocol, from its `records_file()`.
-
-    Raises
-    ------
-    DeermemEvalError
-        There is none; or it is not the pinned one, or malformed.
-    """
-    return record_source(protocol, dataset)(protocol.details)
-
-
-def record_source(
-    protocol: Protocol, dataset: Path | None = None
-) -> Callable[[Details], tuple[Record, ...]]:
-    """Read a protocol's `records_file()` once, and return what renders its records.
-
-    Returns
-    -------
-    callable
-        From details to records.
-
-    Raises
-    ------
-    DeermemEvalError
-        There is no such file; or it is not the pinned one, or malformed.
-    """
-    path = dataset_file(protocol, dataset)
-    if path is None:
-        records = read_records(records_file(protocol))
-        return lambda details: tuple(with_details(record, details) for record in records)
-    rows = read_rows(path, protocol.config.dataset.sha256)
-    return lambda details: tuple(record_of(row, details) for row in rows)
 
 
 def build_cases(protocol: Protocol, records: Sequence[Record]) -> tuple[Case, ...]:

@@ -11,13 +11,13 @@ from deermem_eval.drift.noise import (
 )
 from deermem_eval.drift.sides import (
     LAYERS,
-    RecordsOf,
     Side,
     outcome_side,
     run_side,
     variant_side,
 )
 from deermem_eval.drift.study import DriftStudy, load_drift_study, noise_of
+from deermem_eval.drift.tables import agreement_table, first_steps, flow_table, totals_table
 from deermem_eval.drift.variants import (
     CATALOGUE,
     HISTORICAL_NAME,
@@ -41,11 +41,11 @@ __all__ = [
     "VARIANTS",
     "DriftStudy",
     "Ladder",
-    "RecordsOf",
     "Rung",
     "Side",
     "Variant",
     "against_the_floor",
+    "agreement_table",
     "blind_layers",
     "compare_sides",
     "differences_in_words",
@@ -53,12 +53,15 @@ __all__ = [
     "exact_interval",
     "exceeds_by_chance",
     "first_differing_byte",
+    "first_steps",
+    "flow_table",
     "load_drift_study",
     "natural_repeats",
     "noise_floor",
     "noise_of",
     "outcome_side",
     "run_side",
+    "totals_table",
     "variant_side",
     "varied",
 ]

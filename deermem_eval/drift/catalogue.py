@@ -18,7 +18,7 @@ def drift_catalogue(protocol: Protocol, records_of: RecordsOf) -> pd.DataFrame:
     ----------
     protocol : Protocol
     records_of : callable
-        See `deermem_eval.drift.RecordsOf`.
+        From details to records; `deermem_eval.cases.record_source()` makes one.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def blind_layers(catalogue: pd.DataFrame) -> pd.DataFrame:
         Columns `layer`, `shown` (variants computed at that layer), `changing` (those of them that
         change anything at any layer), `blind` (those of these that change nothing at this one).
     """
-    layers = [layer for layer in CATALOGUE_LAYERS if catalogue[layer].notna().any()]
+    layers = list(CATALOGUE_LAYERS)
     changes = catalogue[layers].fillna(0).gt(0).any(axis=1)
     rows = [
         (

@@ -122,6 +122,11 @@ def compare_sides(a: Side, b: Side) -> Ladder:
     for name, only in ((a.name, only_a), (b.name, only_b)):
         if only:
             notes.append(f"{len(only)} rows are only in {name} (first: {min(map(str, only))})")
+    if a.protocol_id != b.protocol_id:
+        notes.append(
+            f"{a.name} is of protocol {a.protocol_id} and {b.name} of {b.protocol_id}; what both have "
+            "is compared"
+        )
     if a.id_scheme != b.id_scheme and a.id_scheme and b.id_scheme:
         notes.append(
             f"facts are matched by source record: ids are {a.id_scheme} in {a.name} and "

@@ -54,6 +54,7 @@ class Side:
         By row id; empty where there are no texts.
     answers : mapping of str to str
         Answer texts by row id, for a screen; empty where only their hashes are at hand.
+    protocol_id : str
     capacity : int
     grader : str
         Version of the grader; empty where there are no grades.
@@ -69,6 +70,7 @@ class Side:
     layers: Mapping[Layer, Mapping[Hashable, Any]]
     requests: Mapping[str, bytes] = field(default_factory=dict)
     answers: Mapping[str, str] = field(default_factory=dict)
+    protocol_id: str = ""
     capacity: int = 0
     grader: str = ""
     id_scheme: str = ""
@@ -84,7 +86,7 @@ def variant_side(protocol: Protocol, variant: Variant, records_of: RecordsOf) ->
     protocol : Protocol
     variant : Variant
     records_of : callable
-        See `RecordsOf`.
+        From details to records; `deermem_eval.cases.record_source()` makes one.
     """
     changed = varied(protocol, variant)
     try:
@@ -117,6 +119,7 @@ def variant_side(protocol: Protocol, variant: Variant, records_of: RecordsOf) ->
         variant.name,
         layers,
         requests,
+        protocol_id=changed.config.protocol_id,
         capacity=changed.config.pool.qa_capacity,
         id_scheme=changed.details.fact_ids,
         notes=notes,
@@ -186,6 +189,11 @@ def run_side(folder: Path, name: str) -> Side:
     }
     if run.graded:
         layers["grade"] = {id_: row.grade_correct for id_, row in run.graded.items()}
+    graded, problems = None, []
+    try:
+        graded = graded_table(run.graded.values(), name, folder / ROWS) if run.graded else None
+    except DeermemEvalError as error:
+        problems.append(f"noise is not measured: {error}")
     is_prefixed = any(
         fact_id.startswith("gold_") for row in rows.values() for fact_id in row.kept_fact_ids
     )
@@ -193,11 +201,12 @@ def run_side(folder: Path, name: str) -> Side:
         name,
         layers,
         answers={id_: row.prediction for id_, row in rows.items()},
+        protocol_id=run.marker.protocol_id,
         capacity=capacities.pop(),
         grader=graders.pop() if graders else "",
         id_scheme="prefixed" if is_prefixed else "raw",
-        notes=_run_notes(run),
-        graded=graded_table(run.graded.values(), name, folder / ROWS) if run.graded else None,
+        notes=(*_run_notes(run), *problems),
+        graded=graded,
     )
 
 

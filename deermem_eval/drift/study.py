@@ -25,7 +25,7 @@ class DriftStudy:
     protocol : Protocol
         With texts where there are any.
     records_of : callable
-        See `deermem_eval.drift.RecordsOf`.
+        From details to records; `deermem_eval.cases.record_source()` makes one.
     outcomes : DataFrame or None
         Published runs as facts, as `read_outcomes()` returns them; None: the protocol has none.
     """

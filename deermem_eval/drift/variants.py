@@ -111,14 +111,14 @@ PUBLISHED = {
     "run1": Variant(
         "run1",
         {"session_header": BRACKET_HEADER, "fact_ids": "raw", "fact_separator": "\n"},
-        "bracket headers, raw ids, no blank line between facts (deer-flow ea6d08be)",
+        "brackets, raw ids, single newline (deer-flow ea6d08be)",
     ),
     "run2": Variant(
         "run2",
         {"fact_ids": "raw", "fact_separator": "\n"},
-        "raw ids, no blank line between facts (deer-flow 497ff3d0)",
+        "raw ids, single newline (deer-flow 497ff3d0)",
     ),
-    "run3": Variant("run3", {}, "the final published run (deer-flow 01f99d61)"),
+    "run3": Variant("run3", {}, "the final run (deer-flow 01f99d61)"),
 }
 """The published runs of PR #4810, as variants of the final one."""
 

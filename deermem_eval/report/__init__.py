@@ -2,6 +2,7 @@
 
 from deermem_eval.report.answer_figures import answer_stages, qa_accuracy
 from deermem_eval.report.batch import run_notebooks
+from deermem_eval.report.drift_figures import change_flow, protocol_drift, who_sees_what
 from deermem_eval.report.execution import NotebookOutcome
 from deermem_eval.report.figures import pool_anatomy, retention_by_capacity
 from deermem_eval.report.folders import (
@@ -34,6 +35,7 @@ __all__ = [
     "answers_folder",
     "bank_table",
     "case_table",
+    "change_flow",
     "default_run",
     "figure_title",
     "markdown_table",
@@ -42,6 +44,7 @@ __all__ = [
     "plan_notebooks",
     "pool_anatomy",
     "pool_table",
+    "protocol_drift",
     "qa_accuracy",
     "qa_overview",
     "results_folder",
@@ -54,6 +57,7 @@ __all__ = [
     "shipped_notebooks",
     "study_folders",
     "text_table",
+    "who_sees_what",
     "write_page",
     "write_report",
 ]

@@ -94,11 +94,11 @@ def test_a_policy_without_rows_is_named(historical, graded):
 
 HEADER = (
     "run,case_id,policy,correct,rule,support_retained,request_fingerprint,"
-    "prompt_tokens,completion_tokens"
+    "answer_sha256,prompt_tokens,completion_tokens"
 )
-F = "a" * 64
-GOOD = f"r,01493427,confidence,true,exact,true,{F},10,2"
-PAIR = f"r,01493427,hybrid-v1,false,exact,true,{F},10,2"
+F, T = "a" * 64, "b" * 64
+GOOD = f"r,01493427,confidence,true,exact,true,{F},{T},10,2"
+PAIR = f"r,01493427,hybrid-v1,false,exact,true,{F},{T},10,2"
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,11 @@ PAIR = f"r,01493427,hybrid-v1,false,exact,true,{F},10,2"
         ([GOOD.replace("01493427", "nobody"), PAIR], "line 2: case 'nobody' is not one of"),
         ([GOOD.replace("true", "maybe", 1), PAIR], 'line 2 of .*: correct: .*found "maybe"'),
         ([GOOD, PAIR.replace(F, "abc")], "line 3 of .*: request_fingerprint: "),
+        ([GOOD, PAIR.replace(T, "abc")], "line 3 of .*: answer_sha256: "),
         ([GOOD, PAIR.replace(",10,2", ",10,-2")], "line 3 of .*: completion_tokens: "),
         ([GOOD, PAIR.replace(",10,2", ",ten,2")], "line 3 of .*: prompt_tokens: "),
         ([GOOD, PAIR.replace("exact", "")], "line 3 of .*: rule: "),
-        ([GOOD, "r,x"], "line 3: expected 9 values, found 2"),
+        ([GOOD, "r,x"], "line 3: expected 10 values, found 2"),
     ],
 )
 def test_a_malformed_outcome_is_named(tmp_path, historical_cases, lines, said):

@@ -88,11 +88,11 @@ def test_the_page_opens_from_disk_and_asks_for_nothing_else(browser, tmp_path):
     assert "45/45" in page.inner_text("table >> nth=0")
     assert "0.00014495849609375" in page.inner_text("table >> nth=1")
     images = page.locator("img")
-    assert images.count() == 4
+    assert images.count() == 7
     for image in images.all():
         assert image.evaluate("image => image.naturalWidth") > 500
         assert image.get_attribute("alt").startswith(
-            ("Case ", "Overall at capacity ", "run3: overall, ", "run3: of 45 ")
+            ("Case ", "Overall at capacity ", "run3, answered by ", "The totals ", "Of ")
         )
     names = [task.name for task in tasks]
     for name in names:

@@ -15,7 +15,7 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.report import plan_notebooks, run_notebooks, shipped_notebooks
 from deermem_eval.report.execution import normalised
 
-NAMES = ("01_cases", "02_retention", "04_answers", "05_grades")
+NAMES = ("01_cases", "02_retention", "04_answers", "05_grades", "06_drift")
 
 
 def code_cells(path):
@@ -51,18 +51,20 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
         "02_retention": {"capacity": 9, "weights": [0.2, 0.4, 0.4]},
         "04_answers": {"capacity": 5, "model": "mine"},
         "05_grades": {"run": "run1"},
+        "06_drift": {"a": "single-newline", "b": "run2"},
     }[name]
     tasks = plan_notebooks([name], {**parameters, "output_dir": str(output)})
     (outcome,) = run_notebooks(tasks, tmp_path / "executed")
     assert outcome.failure == ""
     executed = nbformat.read(outcome.path, as_version=4)
     verdict = executed.cells[-1].outputs[-1].data["text/markdown"]
-    assert ("not checked here" in verdict) == (name in ("02_retention", "04_answers"))
+    assert ("not checked here" in verdict) == (name in ("02_retention", "04_answers", "06_drift"))
     expected = {
         "01_cases": "pool_anatomy.svg",
         "02_retention": "retention_by_capacity.svg",
         "04_answers": "answers_by_stage.svg",
         "05_grades": "qa_accuracy.svg",
+        "06_drift": "protocol_drift.svg",
     }[name]
     assert expected in {path.name for path in output.iterdir()}
     assert {path.name for path in tmp_path.iterdir()} == {"executed", "results"}
@@ -90,7 +92,6 @@ def test_results_and_executed_notebooks_are_the_same_bytes_every_time(root, tmp_
         here = tmp_path / f"here_{folder}"
         here.mkdir()
         with contextlib.chdir(here):
-            shutil.rmtree(tmp_path / "results", ignore_errors=True)  # 04's answers, above all
             outcomes = run_notebooks(plan_notebooks(ordered, parameters), tmp_path / folder)
         assert {outcome.failure for outcome in outcomes} == {""}
         assert not list(here.iterdir())
@@ -225,9 +226,11 @@ def test_grades_wait_for_the_answers_of_the_same_batch(small, tmp_path):
     parameters["output_dir"] = str(tmp_path / "out")
     tasks = plan_notebooks([], parameters)
     assert [task.name for task in tasks] == list(NAMES)
-    assert [task.after for task in tasks] == ["", "", "", "04_answers"]
+    assert [task.after for task in tasks] == ["", "", "", "04_answers", ""]
     asked_elsewhere = plan_notebooks([], {**parameters, "run_dir": str(tmp_path / "mine")})
-    assert [task.name for task in asked_elsewhere] == list(NAMES[:3])
+    assert [task.name for task in asked_elsewhere] == [
+        name for name in NAMES if name != "05_grades"
+    ]
 
 
 def test_grades_fail_with_the_answers_that_they_wait_for(small, tmp_path):

@@ -16,7 +16,17 @@ from deermem_eval.report.table_files import read_table
 from deermem_eval.verbs import VERBS
 
 GROUND = {"errors", "files", "reading", "places", "weights"}
-STREET = ["protocol", "cases", "policies", "selection", "answers", "grades", "report"]
+STREET = ["protocol", "cases", "policies", "selection", "answers", "grades", "drift", "report"]
+LABELS = {
+    "kept_fact_ids",
+    "distractors",
+    "answered_by",
+    "layer",
+    "says",
+    "unseen",
+    "between",
+    "step",
+}
 CONDA_NAMES = {"huggingface-hub": "huggingface_hub", "matplotlib": "matplotlib-base"}
 
 
@@ -154,5 +164,5 @@ def test_results_hold_no_text(root):
     """Tables carry ids, names, numbers: the only blanks part the ids of a list, or a label's words."""
     for path in (root / "results").glob("*/*.csv"):
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        for column in set(table.columns) - {"kept_fact_ids", "distractors", "answered_by"}:
+        for column in set(table.columns) - LABELS:
             assert not table[column].str.contains(" ").any(), (path, column)
