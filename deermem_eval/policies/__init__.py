@@ -1,5 +1,11 @@
 """What to forget: scores of facts, and the selection at a capacity."""
 
+from deermem_eval.policies.policy import (
+    Policy,
+    apply_policy,
+    load_policy,
+    policy_names,
+)
 from deermem_eval.policies.registry import (
     OWN_SELECTOR,
     Selector,
@@ -34,13 +40,17 @@ __all__ = [
     "EvictedFact",
     "FactScore",
     "HybridParameters",
+    "Policy",
     "Selector",
     "access_heat",
+    "apply_policy",
     "confidence_score",
     "confirmation_freshness",
     "hybrid_score",
     "is_correction",
+    "load_policy",
     "load_selector",
+    "policy_names",
     "require_policy_version",
     "select_facts_for_capacity",
     "stored_confidence",

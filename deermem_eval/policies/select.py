@@ -31,11 +31,11 @@ class DuplicateFactIdWarning(UserWarning):
 
 @dataclass(frozen=True)
 class EvictedFact:
-    """A fact that the capacity removed; no content."""
+    """A fact that the capacity removed, with its score if its policy has scores; no content."""
 
     fact_id: str
     category: str
-    score: float
+    score: float | None
     components: dict[str, float]
 
 

@@ -16,7 +16,10 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.policies import (
     OWN_SELECTOR,
     HybridParameters,
+    Policy,
     Selector,
+    apply_policy,
+    load_policy,
     load_selector,
     require_policy_version,
 )
@@ -27,10 +30,19 @@ TieBreak = Literal["input", "reversed input"]
 
 @dataclass(frozen=True)
 class PolicySetting:
-    """A policy by name, with the parameters that a selector takes for it."""
+    """A policy by name, with the parameters that a selector takes for it.
+
+    Attributes
+    ----------
+    name : str
+    parameters : dict of str to float
+    policy : Policy or None
+        The function that decides; None: the selector does.
+    """
 
     name: str
     parameters: dict[str, float]
+    policy: Policy | None = None
 
 
 @dataclass(frozen=True)
@@ -75,20 +87,21 @@ def policy_settings(
     policies: Sequence[str] = (),
     weights: Sequence[float] = (),
 ) -> tuple[PolicySetting, ...]:
-    """Return a protocol's policies, or some of them, with other weights if any are given.
+    """Return a protocol's policies, or those named, with other weights if any are given.
 
     Parameters
     ----------
     config : ProtocolConfig
     policies : sequence of str
-        Names to keep, in the protocol's order; empty: all.
+        Names: the protocol's, those of `deermem_eval.policies.policy_names()`, or functions as
+        `module:function`; the protocol's come first. Empty: the protocol's.
     weights : sequence of float
         Confidence, confirmation and access weight for `hybrid-v1`; empty: the protocol's.
 
     Raises
     ------
     DeermemEvalError
-        A policy is unknown to the protocol, or the weights are not a triple that sums to 1.
+        A policy is unknown, or the weights are not a triple that sums to 1.
     """
     hybrid = config.policies.hybrid_v1
     triple = tuple(weights) or (
@@ -112,12 +125,9 @@ def policy_settings(
         PolicySetting(hybrid.policy, asdict(parameters)),
     )
     known = [setting.name for setting in settings]
-    for name in policies:
-        if name not in known:
-            raise DeermemEvalError(
-                f"policy {name!r} is not one of the protocol's: {', '.join(known)}"
-            )
     chosen = tuple(setting for setting in settings if not policies or setting.name in policies)
+    others = dict.fromkeys(name for name in policies if name not in known)
+    chosen += tuple(PolicySetting(name, {}, load_policy(name)) for name in others)
     if weights and hybrid.policy not in {setting.name for setting in chosen}:
         raise DeermemEvalError(f"weights are {hybrid.policy}'s, which is not among the policies")
     return chosen
@@ -207,6 +217,15 @@ def _outcome(
     selector: Selector,
 ) -> Any:
     """Ask the selector, and believe it only if kept and evicted facts are those of the pool."""
+    if setting.policy is not None:
+        return apply_policy(
+            setting.policy,
+            copy.deepcopy(list(pool)),
+            max_facts=capacity,
+            usage=copy.deepcopy(case.usage),
+            now=now,
+            support_fact_ids=case.support_fact_ids,
+        )
     where = f"selector {selector.name}, case {case.case_id}, {setting.name} at {capacity}"
     facts, usage = list(pool), case.usage
     if selector != OWN_SELECTOR:  # ours changes nothing that it is given

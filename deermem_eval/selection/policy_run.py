@@ -74,7 +74,7 @@ def raw_row(decision: CaseDecision) -> dict[str, object]:
             {
                 "fact_id": fact.fact_id,
                 "category": fact.category,
-                "score": float(fact.score),
+                "score": None if fact.score is None else float(fact.score),
                 "components": fact.components,
             }
             for fact in decision.outcome.evicted
