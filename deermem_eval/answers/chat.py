@@ -13,7 +13,12 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from deermem_eval.answers.providers import AttemptFailedError, ProviderContext, Request
+from deermem_eval.answers.providers import (
+    AttemptFailedError,
+    ProviderContext,
+    Request,
+    refuse_argument,
+)
 from deermem_eval.answers.replies import Reply, counted_tokens
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.protocol.hub import LOOPBACK, may_carry_a_token
@@ -115,6 +120,7 @@ class ChatProvider:
 
 def openai(context: ProviderContext) -> ChatProvider:
     """Make a provider of the endpoint and key that the config's two variables name."""
+    refuse_argument("openai", context)
     qa = context.qa
     values = {name: context.environment.get(name, "") for name in (qa.api_key_env, qa.base_url_env)}
     missing = [name for name, value in values.items() if not value]

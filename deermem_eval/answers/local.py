@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from deermem_eval.answers.chat import ChatProvider
-from deermem_eval.answers.providers import ProviderContext, Request
+from deermem_eval.answers.providers import ProviderContext, Request, refuse_argument
 from deermem_eval.answers.replies import Reply
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.protocol.small_model import SMOLLM2, load_small_model
@@ -50,6 +50,7 @@ def local(context: ProviderContext) -> LocalModel:
     DeermemEvalError
         The runtime or the weights are not there, or the processor cannot run them.
     """
+    refuse_argument("local", context)
     weights = load_small_model(context.cache_dir)
     key = secrets.token_urlsafe()
     return LocalModel(serve_weights(weights, key), context.qa.timeout_seconds, key)

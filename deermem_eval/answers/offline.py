@@ -4,7 +4,13 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from deermem_eval.answers.providers import AttemptFailedError, Provider, ProviderContext, Request
+from deermem_eval.answers.providers import (
+    AttemptFailedError,
+    Provider,
+    ProviderContext,
+    Request,
+    refuse_argument,
+)
 from deermem_eval.answers.reader import read_answer
 from deermem_eval.answers.replies import Reply
 from deermem_eval.answers.run_directory import AnswerRow, read_rows
@@ -18,6 +24,7 @@ _MEMORY = re.compile(r"^\[[^\]\n]+\]$", re.MULTILINE)
 
 def reader(context: ProviderContext) -> Provider:
     """Make the extractive baseline: no network, no weights, the same answer every time."""
+    refuse_argument("reader", context)
 
     async def answer(request: Request) -> Reply:
         user = request.payload["messages"][-1]["content"]

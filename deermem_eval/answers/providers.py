@@ -89,6 +89,12 @@ class AttemptFailedError(Exception):
         self.retry_after = retry_after
 
 
+def refuse_argument(name: str, context: ProviderContext) -> None:
+    """Refuse what stands behind the colon, for a provider that takes nothing there."""
+    if context.argument:
+        raise DeermemEvalError(f"provider {name} takes no argument; leave out {context.argument!r}")
+
+
 def provider_names() -> tuple[str, ...]:
     """Return the names of all providers, ours and those of installed packages."""
     return tuple(sorted({point.name for point in entry_points(group=ENTRY_POINTS)}))

@@ -28,7 +28,7 @@ from deermem_eval.drift.variants import (
     Variant,
     varied,
 )
-from deermem_eval.drift.words import differences_in_words
+from deermem_eval.drift.words import differences_in_words, printable
 
 __all__ = [
     "CATALOGUE",
@@ -60,6 +60,7 @@ __all__ = [
     "noise_floor",
     "noise_of",
     "outcome_side",
+    "printable",
     "run_side",
     "totals_table",
     "variant_side",

@@ -40,6 +40,8 @@ def drift_catalogue(protocol: Protocol, records_of: RecordsOf) -> pd.DataFrame:
             unseen = UNSEEN.get(variant.name, "not known why")
         elif not side.layers:
             unseen = "needs the data set"
+        elif not any(differing.values()):
+            unseen = "needs the texts"
         rows.append({"variant": variant.name, "says": variant.says, **differing, "unseen": unseen})
     table = pd.DataFrame(rows)
     return table.astype(dict.fromkeys(CATALOGUE_LAYERS, "Int64"))

@@ -9,7 +9,7 @@ import pandas as pd
 from deermem_eval.drift.sides import LAYERS, Layer, Side
 from deermem_eval.errors import DeermemEvalError
 
-BY_MEMBERS: tuple[Layer, ...] = ("bank", "metadata", "scores")
+BY_MEMBERS: tuple[Layer, ...] = ("retention totals", "bank", "metadata", "scores")
 """Layers at which a key that only one side has is a difference; at the others it is no row to compare."""
 
 
@@ -117,11 +117,13 @@ def compare_sides(a: Side, b: Side) -> Ladder:
     common, only_a, only_b = _rows(a, b)
     if not common:
         raise DeermemEvalError(
-            f"{a.name} and {b.name} have no row in common; they are of different protocols"
+            f"{a.name} and {b.name} have no row in common; "
+            + ("; ".join(notes) or "they are of different protocols")
         )
     for name, only in ((a.name, only_a), (b.name, only_b)):
         if only:
-            notes.append(f"{len(only)} rows are only in {name} (first: {min(map(str, only))})")
+            count = "1 row is" if len(only) == 1 else f"{len(only)} rows are"
+            notes.append(f"{count} only in {name} (first: {min(map(str, only))})")
     if a.protocol_id != b.protocol_id:
         notes.append(
             f"{a.name} is of protocol {a.protocol_id} and {b.name} of {b.protocol_id}; what both have "

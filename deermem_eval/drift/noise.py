@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+REPEATED = {"answer text": "same_text", "grade": "same_grade"}
+COMPARED = {"answer text": "answer_sha256", "grade": "correct"}
 REPEAT_COLUMNS = ("run_a", "run_b", "case_id", "request_fingerprint", "same_text", "same_grade")
 
 
@@ -23,7 +25,9 @@ def natural_repeats(graded: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     graded : DataFrame
-        As `deermem_eval.grades.read_outcomes()` returns it, of one run or of several.
+        Columns `run`, `case_id`, `policy`, `request_fingerprint`, `answer_sha256`, `correct` (missing
+        where there are no grades), of one run or of several; that of
+        `deermem_eval.grades.read_outcomes()` will do.
 
     Returns
     -------
@@ -60,7 +64,8 @@ def noise_floor(repeats: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     -------
     DataFrame
         Columns `between` (`the policies of one run` or `two runs`), `layer` (`answer text`,
-        `grade`), `pairs`, `differing`, `share`, `lower`, `upper`; a kind without pairs is left out.
+        `grade`), `pairs`, `differing`, `share`, `lower`, `upper`; what has no pairs, or no grades,
+        is left out.
     """
     within = repeats["run_a"] == repeats["run_b"]
     rows = []
@@ -70,7 +75,9 @@ def noise_floor(repeats: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     ):
         if part.empty:
             continue
-        for layer, column in (("answer text", "same_text"), ("grade", "same_grade")):
+        for layer, column in REPEATED.items():
+            if part[column].isna().any():
+                continue
             differing, pairs = int((~part[column].astype(bool)).sum()), len(part)
             interval = exact_interval(differing, pairs, alpha=alpha)
             rows.append((between, layer, pairs, differing, differing / pairs, *interval))
@@ -83,31 +90,37 @@ def against_the_floor(
 ) -> pd.DataFrame:
     """Set the differences between each two runs against the noise of natural repeats.
 
+    Only rows whose requests differ are set against it: the others are repeats themselves.
+
     Parameters
     ----------
     graded : DataFrame
         As `natural_repeats()` takes it, of two runs or more.
     repeats : DataFrame
-        What `natural_repeats()` returns: the floor is counted over all of its pairs.
+        What `natural_repeats()` returns, of these runs or of more: the floor is counted over all
+        of its pairs.
     alpha : float
 
     Returns
     -------
     DataFrame
-        Columns `run_a`, `run_b`, `layer`, `rows`, `differing`, `floor_pairs`, `floor_differing`,
-        `p_value` (one-sided, exact: that so many more differ, if both were noise) and `is_drift`
-        (`p_value` below `alpha`).
+        Columns `run_a`, `run_b`, `layer`, `rows` (those whose requests differ), `differing`,
+        `floor_pairs`, `floor_differing`, `p_value` (one-sided, exact: that so many more differ, if
+        both were noise) and `is_drift` (`p_value` below `alpha`). A layer that one side lacks is
+        left out.
     """
     rows = []
     of_runs = {run: part.set_index(["case_id", "policy"]) for run, part in graded.groupby("run")}
     for run_a, run_b in combinations(graded["run"].unique(), 2):
         a, b = of_runs[run_a].align(of_runs[run_b], join="inner", axis=0)
-        for layer, column, same in (
-            ("answer text", "answer_sha256", "same_text"),
-            ("grade", "correct", "same_grade"),
-        ):
-            differing, compared = int((a[column] != b[column]).sum()), len(a)
-            floor, pairs = int((~repeats[same].astype(bool)).sum()), len(repeats)
+        other = (a["request_fingerprint"] != b["request_fingerprint"]).to_numpy()
+        for layer, column in COMPARED.items():
+            if a[column].isna().any() or b[column].isna().any():
+                continue
+            differs = (a[column] != b[column]).to_numpy()
+            differing, compared = int((differs & other).sum()), int(other.sum())
+            measured = repeats[REPEATED[layer]].dropna()
+            floor, pairs = int((~measured.astype(bool)).sum()), len(measured)
             p = exceeds_by_chance(differing, compared, floor, pairs)
             rows.append((run_a, run_b, layer, compared, differing, pairs, floor, p, p < alpha))
     columns = ["run_a", "run_b", "layer", "rows", "differing", "floor_pairs", "floor_differing"]
@@ -146,7 +159,9 @@ def _repeats(pairs: Iterable[Sequence[dict[Hashable, Any]]]) -> list[tuple[objec
             a["case_id"],
             a["request_fingerprint"],
             a["answer_sha256"] == b["answer_sha256"],
-            a["correct"] == b["correct"],
+            None
+            if pd.isna(a["correct"]) or pd.isna(b["correct"])
+            else a["correct"] == b["correct"],
         )
         for a, b in pairs
         if a["request_fingerprint"] == b["request_fingerprint"]

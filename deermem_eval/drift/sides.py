@@ -9,15 +9,14 @@ from typing import Any, Literal, get_args
 import pandas as pd
 
 from deermem_eval.answers import answer_tasks, qa_decisions, request_bytes, row_id
-from deermem_eval.answers.run_directory import ROWS
 from deermem_eval.cases import Case, Record, build_bank, build_cases
 from deermem_eval.drift.variants import Variant, varied
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
 from deermem_eval.grades.graded_rows import StoredRun, read_run
-from deermem_eval.grades.outcomes import graded_table
 from deermem_eval.protocol import Protocol
 from deermem_eval.protocol.details import Details
+from deermem_eval.protocol.download import in_one_line
 from deermem_eval.selection import CaseDecision
 
 Layer = Literal[
@@ -62,8 +61,8 @@ class Side:
         `prefixed` or `raw`: how the side names its facts.
     notes : tuple of str
         What the side does not show, and why.
-    graded : DataFrame or None
-        Its graded rows, as `deermem_eval.grades.read_outcomes()` returns them; None: it has none.
+    answered : DataFrame or None
+        Its rows as `natural_repeats()` takes them; None: nobody was asked.
     """
 
     name: str
@@ -75,7 +74,7 @@ class Side:
     grader: str = ""
     id_scheme: str = ""
     notes: tuple[str, ...] = ()
-    graded: pd.DataFrame | None = None
+    answered: pd.DataFrame | None = None
 
 
 def variant_side(protocol: Protocol, variant: Variant, records_of: RecordsOf) -> Side:
@@ -142,12 +141,11 @@ def outcome_side(side: Side, graded: pd.DataFrame, grader: str) -> Side:
         "answer text": dict(zip(ids, graded["answer_sha256"], strict=True)),
         "grade": dict(zip(ids, graded["correct"], strict=True)),
     }
-    layers = {**side.layers, **recorded}
-    if "retained flags" in side.layers:
-        flags = dict(zip(ids, graded["support_retained"], strict=True))
-        layers |= _retention(flags, dict(zip(ids, graded["scenario"], strict=True)))
+    flags = dict(zip(ids, graded["support_retained"], strict=True))
+    scenarios = dict(zip(ids, graded["scenario"], strict=True))
+    layers = {**side.layers, **_retention(flags, scenarios), **recorded}
     notes = tuple(note for note in side.notes if "requests are not computed" not in note)
-    return replace(side, layers=layers, grader=grader, notes=notes, graded=graded)
+    return replace(side, layers=layers, grader=grader, notes=notes, answered=graded)
 
 
 def run_side(folder: Path, name: str) -> Side:
@@ -180,6 +178,7 @@ def run_side(folder: Path, name: str) -> Side:
     }
     rows = run.rows
     flags = {id_: row.case_id in kept[id_] for id_, row in rows.items()}
+    _refuse_contradictions(run, flags, folder)
     layers: dict[Layer, Mapping[Hashable, Any]] = {
         **_retention(flags, {id_: row.scenario for id_, row in rows.items()}),
         "kept sets": {id_: frozenset(sources) for id_, sources in kept.items()},
@@ -189,11 +188,6 @@ def run_side(folder: Path, name: str) -> Side:
     }
     if run.graded:
         layers["grade"] = {id_: row.grade_correct for id_, row in run.graded.items()}
-    graded, problems = None, []
-    try:
-        graded = graded_table(run.graded.values(), name, folder / ROWS) if run.graded else None
-    except DeermemEvalError as error:
-        problems.append(f"noise is not measured: {error}")
     is_prefixed = any(
         fact_id.startswith("gold_") for row in rows.values() for fact_id in row.kept_fact_ids
     )
@@ -205,8 +199,20 @@ def run_side(folder: Path, name: str) -> Side:
         capacity=capacities.pop(),
         grader=graders.pop() if graders else "",
         id_scheme="prefixed" if is_prefixed else "raw",
-        notes=(*_run_notes(run), *problems),
-        graded=graded,
+        notes=_run_notes(run, name),
+        answered=pd.DataFrame(
+            [
+                {
+                    "run": name,
+                    "case_id": row.case_id,
+                    "policy": row.policy,
+                    "request_fingerprint": row.request_fingerprint,
+                    "answer_sha256": sha256_hex(row.prediction.encode()),
+                    "correct": run.graded[id_].grade_correct if run.graded else None,
+                }
+                for id_, row in rows.items()
+            ]
+        ),
     )
 
 
@@ -218,13 +224,30 @@ def source_of(fact_id: str, case_id: str) -> str:
     return match[1] if match else fact_id
 
 
-def _run_notes(run: StoredRun) -> tuple[str, ...]:
+def _refuse_contradictions(run: StoredRun, flags: Mapping[str, bool], folder: Path) -> None:
+    """Refuse rows that are named otherwise than they say, or keep what their flag denies."""
+    for id_, row in run.rows.items():
+        problem = ""
+        if not id_ == row.row_id == f"{row.case_id}__{row.policy}":
+            problem = f"is of case {row.case_id} and policy {row.policy}"
+        elif not 0 < len(set(row.kept_fact_ids)) == len(row.kept_fact_ids) <= row.capacity:
+            problem = f"keeps {len(set(row.kept_fact_ids))} facts at capacity {row.capacity}"
+        elif run.graded and run.graded[id_].support_all_retained != flags[id_]:
+            problem = "says of its support fact what its kept facts deny"
+        if problem:
+            raise DeermemEvalError(
+                f"{folder}: row {in_one_line(id_)} {in_one_line(problem)}; it was changed, compare "
+                "another copy"
+            )
+
+
+def _run_notes(run: StoredRun, name: str) -> tuple[str, ...]:
     notes = []
     if not run.graded:
-        notes.append(f"{run.folder.name} is not graded")
+        notes.append(f"{name} is not graded")
     if len(run.order) > len(run.graded):
         repeated = next(one for one in run.order if run.order.count(one) > 1)
-        notes.append(f"{run.folder.name}: row {repeated} stands twice; the first is compared")
+        notes.append(f"{name}: row {repeated} stands twice; the first is compared")
     return tuple(notes)
 
 

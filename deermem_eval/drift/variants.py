@@ -132,7 +132,7 @@ UNSEEN = {
     "no-reserve": "at this capacity the corrections stay by their scores",
     "draw-order": "the ids list the distractors as they were drawn, and no support fact ties",
     "loss-rank-order": "sorted by id, each case keeps the rank that it has",
-    "all-turns": "no session without a marked turn stands in the pools",
+    "all-turns": "the unmarked sessions of the pools, if any, hold user turns only",
     "no-fallback": "no session without a marked turn stands in the pools",
     "nfd": "no text of the pools holds a letter that NFD takes apart",
     "escapes": "no text of the pools holds a letter beyond ASCII",

@@ -36,7 +36,7 @@ def _said(ladder: Ladder, rung: Rung, key: Hashable, of_a: Any, of_b: Any) -> st
         return "only in one" if of_a is True else f"place {of_a} in {a.name}, {of_b} in {b.name}"
     if isinstance(of_a, frozenset):
         only = (
-            f"only in {side.name}: {' '.join(sorted(part)) or 'nothing'}"
+            f"only in {side.name}: {printable(' '.join(sorted(part))) or 'nothing'}"
             for side, part in ((a, of_a - of_b), (b, of_b - of_a))
         )
         return "; ".join(only)
@@ -52,10 +52,16 @@ def _said(ladder: Ladder, rung: Rung, key: Hashable, of_a: Any, of_b: Any) -> st
 
 
 def _key(key: Hashable) -> str:
-    return " ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+    return printable(" ".join(map(str, key)) if isinstance(key, tuple) else str(key))
 
 
 def _short(value: Any) -> str:
     parts = value if isinstance(value, tuple) else (value,)
     text = " ".join(f"{part:.10g}" if isinstance(part, float) else str(part) for part in parts)
+    text = printable(text)
     return text if len(text) <= CHARS else f"{text[: CHARS - 1]}…"
+
+
+def printable(text: str) -> str:
+    """Escape what would break a line or command a terminal."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)

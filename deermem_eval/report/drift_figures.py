@@ -197,7 +197,7 @@ def _draw_cell(
     if light:
         axis.text(x + 0.5, y, text, ha="center", va="center")
     else:
-        axis.text(left + 0.05, y, text, va="center", color="white", fontweight="bold")
+        axis.text(left + 0.04, y, text, va="center", color="white", fontsize=6)
 
 
 def _draw_accuracies(axis: Axes, accuracy: pd.DataFrame, sides: list[str]) -> None:
@@ -218,7 +218,7 @@ def _draw_accuracies(axis: Axes, accuracy: pd.DataFrame, sides: list[str]) -> No
                 fontsize=5.5,
             )
             if side == sides[-1]:
-                axis.text(len(sides) + 0.02, row["accuracy"], policy, color=colour, va="center")
+                axis.text(len(sides) + 0.09, row["accuracy"], policy, color=colour, va="center")
     axis.set_xlim(0, len(sides))
     axis.set_ylim(0, 1.05)
     axis.set_yticks([0, 0.5, 1])
@@ -253,6 +253,8 @@ def _drift_message(totals: pd.DataFrame, agreement: pd.DataFrame, base: str) -> 
         f"{row['retained']}/{row['cases']}"
         for row in totals[totals["side"] == first].to_dict("records")
     )
+    if totals.groupby("policy")["retained"].nunique().gt(1).any():
+        return f"The totals {counts} of {first} are not those of every run"
     requests = agreement[(agreement["layer"] == "request bytes") & (agreement["side"] == first)]
     if requests.empty:
         return f"The totals {counts} are the same in every run; what lies beneath them is not"

@@ -13,10 +13,13 @@ from deermem_eval.verbs.options import (
     cache_folder,
     print_json,
     protocol_name,
+    run_source,
     say,
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from deermem_eval.drift import DriftStudy, Ladder
 
 NAME = "drift"
@@ -53,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare, and print what agrees, what parts, and the first differences."""
-    from deermem_eval.drift import compare_sides, load_drift_study
+    from deermem_eval.drift import compare_sides, load_drift_study, noise_of
     from deermem_eval.errors import DeermemEvalError
     from deermem_eval.protocol import load_protocol, with_fetched_texts
 
@@ -70,10 +73,12 @@ def run(options: argparse.Namespace) -> int:
     study = load_drift_study(facts, texts, options.dataset)
     if options.catalogue:
         return _print_catalogue(study, options)
-    a, b = study.side(options.a), study.side(options.b)
+    a, b = (study.side(run_source(name)) for name in (options.a, options.b))
     if a.name == b.name and options.a != options.b:  # two folders of one name
         a, b = replace(a, name=options.a), replace(b, name=options.b)
     ladder = compare_sides(a, b)
+    published = study.outcomes if {options.a, options.b} <= study.published else None
+    noise = noise_of(a, b, alpha=facts.config.statistics.alpha, more=published)
     if options.json:
         print_json(
             {
@@ -85,15 +90,16 @@ def run(options: argparse.Namespace) -> int:
                 "parts_at": ladder.parts_at,
                 "identical": ladder.is_identical,
                 "notes": list(ladder.notes),
+                "noise": [table.to_dict("records") for table in noise],
             }
         )
     else:
-        _print(ladder, facts.config.statistics.alpha)
+        _print(ladder, *noise)
     return 0 if ladder.is_identical else 1
 
 
-def _print(ladder: "Ladder", alpha: float) -> None:
-    from deermem_eval.drift import differences_in_words, noise_of
+def _print(ladder: "Ladder", floor: "pd.DataFrame", against: "pd.DataFrame") -> None:
+    from deermem_eval.drift import differences_in_words, printable
     from deermem_eval.report import text_table
 
     print(text_table(ladder.table()))
@@ -101,18 +107,21 @@ def _print(ladder: "Ladder", alpha: float) -> None:
         for line in differences_in_words(ladder, rung):
             print(line)
     for note in ladder.notes:
-        say(note)
-    floor, against = noise_of(ladder.a, ladder.b, alpha=alpha)
+        say(printable(note))
     for row in floor.to_dict("records"):
         print(
             f"the same request twice, by {row['between']}: {row['layer']} differs in "
             f"{row['differing']} of {row['pairs']} pairs [{row['lower']:.3f}, {row['upper']:.3f}]"
         )
     for row in against.to_dict("records"):
-        found = "more than noise: drift" if row["is_drift"] else "not more than noise"
+        found = "more than noise: drift" if row["is_drift"] else "not shown to be more than noise"
+        if not row["rows"]:
+            print(f"{row['layer']}: every request is the same, so no difference is drift")
+            continue
         print(
-            f"{row['layer']} differs in {row['differing']} of {row['rows']} rows: {found} "
-            f"(p = {row['p_value']:.3g} against {row['floor_differing']} of {row['floor_pairs']})"
+            f"{row['layer']} differs in {row['differing']} of {row['rows']} rows with other requests: "
+            f"{found} (p = {row['p_value']:.3g} against {row['floor_differing']} of "
+            f"{row['floor_pairs']} repeats)"
         )
     print(ladder.verdict)
 
@@ -128,6 +137,11 @@ def _print_catalogue(study: "DriftStudy", options: argparse.Namespace) -> int:
         print_json({"variants": rows, "layers": blind.to_dict("records")})
         return 0
     print(text_table(catalogue.astype(object).where(catalogue.notna(), "")))
-    for row in blind.to_dict("records"):
-        print(f"{row['layer']}: blind to {row['blind']} of {row['changing']} details that matter")
+    changed = (
+        "anything" if blind["shown"].all() else "pools, scores or decisions (there are no texts)"
+    )
+    for row in blind[blind["shown"] > 0].to_dict("records"):
+        print(
+            f"{row['layer']}: blind to {row['blind']} of {row['changing']} details that change {changed}"
+        )
     return 0

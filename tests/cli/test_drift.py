@@ -11,7 +11,9 @@ def test_two_published_runs_part(command):
     code, out, err = command("drift", "run1", "run3")
     assert code == 1
     assert "agree down to retained flags, part at bank; the lowest layer that parts is grade" in out
-    assert "answer text differs in 30 of 90 rows" in out
+    assert "answer text differs in 30 of 90 rows with other requests: more than noise: drift" in out
+    assert "(p = 0.0117 against 5 of 39 repeats)" in out
+    assert "grade differs in 4 of 90 rows with other requests: not shown to be more" in out
     assert "matched by source record" in err
 
 
@@ -32,6 +34,7 @@ def test_the_same_twice_is_identical(command, tmp_path):
     assert code == 0
     assert "identical at all 5 layers that both show" in out
     assert "run is not graded" in err
+    assert "the same request twice, by the policies of one run: answer text differs in 0 of " in out
     assert command("grade-qa", *SAMPLE, "--output-dir", run)[0] == 0
     code, out, _ = command("drift", run, run, *SAMPLE)
     assert code == 0
@@ -54,7 +57,8 @@ def test_the_catalogue_lists_every_variant(command):
     assert totals == {"layer": "retention totals", "shown": 36, "changing": 34, "blind": 32}
     code, out, _ = command("drift", "--catalogue")
     assert code == 0
-    assert "retention totals: blind to 13 of 15 details that matter" in out
+    assert "retention totals: blind to 13 of 15 details that change pools, scores" in out
+    assert "request bytes: blind" not in out
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,8 @@ def test_a_cost_that_is_reached_exits_1(command, server, tmp_path):
             ["--provider", "gpt"],
             "provider 'gpt' is not one of huggingface, local, openai, reader, replay",
         ),
+        (["--provider", "reader:x"], "provider reader takes no argument; leave out 'x'"),
+        (["--provider", "local:x"], "provider local takes no argument"),
         (["--provider", "replay"], "write replay:FOLDER"),
         (["--provider", "replay:/nowhere"], "holds neither qa.rows.jsonl nor answers"),
         (["--provider", "reader", "--capacity", "11"], "capacity 11 is outside 1..10"),

@@ -15,6 +15,7 @@ from deermem_eval.drift import (
     first_differing_byte,
     first_steps,
     flow_table,
+    load_drift_study,
     run_side,
     totals_table,
 )
@@ -186,11 +187,72 @@ def test_missing_rows_are_said_and_the_others_compared(run, changed):
     assert {rung.compared for rung in ladder.rungs} == {86}
 
 
-def test_a_missing_half_of_a_pair_leaves_out_the_noise_alone(run, changed):
+def test_a_missing_half_of_a_pair_is_compared_without_it(run, changed):
     ladder = compare_sides(run_side(run, "a"), run_side(changed(lambda rows: rows[1:]), "b"))
     assert ladder.is_identical
-    assert any("noise is not measured: " in note for note in ladder.notes)
-    assert any("1 rows are only in a" in note for note in ladder.notes)
+    assert any("1 row is only in a" in note for note in ladder.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"policy": "lru"}, "is of case 045af05e and policy lru"),
+        ({"row_id": "x__y"}, "is of case 045af05e and policy confidence"),
+        ({"case_id": "other"}, "is of case other and policy confidence"),
+        ({"kept_fact_ids": ["a"] * 7}, "keeps 1 facts at capacity 7"),
+        ({"kept_fact_ids": []}, "keeps 0 facts at capacity 7"),
+        ({"support_all_retained": True}, "says of its support fact what its kept facts deny"),
+        ({"row_id": "x\n\x1b[31my"}, "row x "),
+    ],
+)
+def test_rows_that_contradict_themselves_are_refused(changed, change, said):
+    def otherwise(rows):
+        assert rows[0]["support_all_retained"] is False
+        rows[0] |= change
+
+    with pytest.raises(DeermemEvalError, match="it was changed, compare another copy") as refused:
+        run_side(changed(otherwise), "b")
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_another_scenario_is_seen_in_the_totals(run, changed):
+    def otherwise(rows):
+        for row in rows:
+            row["scenario"] = row["scenario"].replace("access_help", "access_hell")
+
+    ladder = compare_sides(run_side(run, "a"), run_side(changed(otherwise), "b"))
+    assert ladder.parts_at == "retention totals"
+
+
+def test_what_a_row_says_reaches_the_screen_escaped(run, changed):
+    def otherwise(rows):
+        rows[0]["kept_fact_ids"][0] = "\x1b[31mX\nFORGED"
+
+    ladder = compare_sides(run_side(run, "a"), run_side(changed(otherwise), "b"))
+    for rung in ladder.rungs:
+        for line in differences_in_words(ladder, rung):
+            assert line.isprintable()
+
+
+def test_the_requests_of_a_run_are_rebuilt_and_quoted(sample_study, run, tmp_path):
+    from deermem_eval.protocol import override_config, with_config
+
+    content = override_config(sample_study.protocol, {"qa.max_tokens": 100})
+    other = with_config(sample_study.protocol, content, tmp_path / "config.yaml")
+    folder = write_graded_run(other, tmp_path / "run")
+    (folder / "config.yaml").write_bytes(content)
+    ladder = compare_sides(sample_study.side(str(run)), sample_study.side(str(folder)))
+    (rung,) = [rung for rung in ladder.rungs if rung.layer == "request bytes"]
+    (line, *_) = differences_in_words(ladder, rung)
+    assert ": byte " in line
+    assert '"max_tokens": 2048' in line
+    assert '"max_tokens": 100' in line
+
+
+def test_texts_of_another_protocol_are_refused(facts_study, sample_study):
+    with pytest.raises(DeermemEvalError, match="are not those of protocol pr4789"):
+        load_drift_study(facts_study.protocol, sample_study.protocol)
 
 
 def test_runs_of_two_protocols_are_compared_on_what_is_common(run, changed):
@@ -233,11 +295,11 @@ def test_mixed_rows_are_refused(changed, key, value, said):
 def test_other_capacities_and_other_protocols_are_refused(run, changed, facts_study):
     def otherwise(rows):
         for row in rows:
-            row["capacity"] = 5
+            row["capacity"] = 8
 
-    with pytest.raises(DeermemEvalError, match="a is at capacity 7 and b at 5"):
+    with pytest.raises(DeermemEvalError, match="a is at capacity 7 and b at 8"):
         compare_sides(run_side(run, "a"), run_side(changed(otherwise), "b"))
-    with pytest.raises(DeermemEvalError, match="have no row in common; they are of different"):
+    with pytest.raises(DeermemEvalError, match="have no row in common; "):
         compare_sides(run_side(run, "a"), facts_study.side("historical"))
 
 

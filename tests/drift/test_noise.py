@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deermem_eval.drift import (
+    Side,
     against_the_floor,
     exact_interval,
     exceeds_by_chance,
@@ -79,8 +80,66 @@ def test_the_published_runs_have_39_natural_repeats(facts_study):
 def test_repeated_runs_are_noise_and_no_drift():
     both = pd.concat([FIRST, FIRST.assign(run="again", answer_sha256="w")])
     repeats = natural_repeats(both)
-    assert not against_the_floor(both, repeats)["is_drift"].any()
+    against = against_the_floor(both, repeats)
+    assert against["rows"].eq(0).all()
+    assert not against["is_drift"].any()
     assert len(repeats) == 2 + 4
+
+
+def many(run, changed):
+    rows = [
+        (
+            f"c{i}",
+            policy,
+            f"{'other' if run == 'b' and i < changed else 'same'} {i} {policy}",
+            "x",
+            True,
+        )
+        for i in range(45)
+        for policy in ("confidence", "hybrid-v1")
+    ]
+    return graded(run, rows)
+
+
+def test_a_few_changed_requests_stand_out_from_many_that_are_the_same():
+    a, b = many("a", 2), many("b", 2)
+    changed = b["request_fingerprint"].str.startswith("other")
+    b.loc[changed, ["answer_sha256", "correct"]] = ["y", False]
+    both = pd.concat([a, b])
+    against = against_the_floor(both, natural_repeats(both))
+    assert against["rows"].to_list() == [4, 4]
+    assert against["differing"].to_list() == [4, 4]
+    assert against["is_drift"].all()
+    assert against["p_value"].max() < 1e-6
+
+
+def side(name, rows, grader="v1"):
+    return Side(name, {}, grader=grader, answered=rows)
+
+
+def test_a_side_that_is_given_twice_counts_once():
+    once, _ = noise_of(side("a", FIRST), alpha=0.05)
+    for again in ("a", "copy"):
+        twice, against = noise_of(side("a", FIRST), side(again, FIRST), alpha=0.05)
+        assert twice.equals(once)
+        assert against.empty
+
+
+def test_without_grades_or_with_two_graders_texts_are_measured_alone():
+    ungraded = SECOND.assign(correct=None)
+    for sides in (
+        (side("first", FIRST), side("second", ungraded)),
+        (side("first", FIRST), side("second", SECOND, "v2")),
+    ):
+        floor, against = noise_of(*sides, alpha=0.05)
+        assert set(floor["layer"]) == set(against["layer"]) == {"answer text"}
+
+
+def test_a_floor_can_be_measured_on_more_runs_than_are_compared(facts_study):
+    sides = [facts_study.side(name) for name in ("run1", "run3")]
+    floor, against = noise_of(*sides, alpha=0.05, more=facts_study.outcomes)
+    assert floor["pairs"].to_list() == [39, 39]
+    assert against["p_value"].round(4).to_list() == [0.0117, 0.2321]
 
 
 def test_the_interval_is_clopper_and_pearsons():

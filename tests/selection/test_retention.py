@@ -146,7 +146,7 @@ def test_weights_and_policies_are_checked(historical):
         policy_settings(config, weights=[0.6, 0.4])
     with pytest.raises(DeermemEvalError, match="confidence weight is 'a'"):
         policy_settings(config, weights=["a", 0.5, 0.5])
-    with pytest.raises(DeermemEvalError, match="'lru' is not one of the protocol's: confidence, "):
+    with pytest.raises(DeermemEvalError, match="'lru' is not one of confidence, hybrid-v1, "):
         policy_settings(config, policies=["lru"])
     only = policy_settings(config, policies=["hybrid-v1"])
     assert [setting.name for setting in only] == ["hybrid-v1"]
