@@ -68,6 +68,8 @@ def first_steps(study: DriftStudy, names: Sequence[str]) -> dict[str, str]:
     for variant in CATALOGUE.values():
         if variant.changes.items() <= changed.items():
             side = variant_side(study.protocol, variant, study.records_of)
+            if not side.layers:
+                continue
             layer = compare_sides(side, base).parts_at or "request bytes"
             steps.setdefault(layer, []).extend(key.replace("_", " ") for key in variant.changes)
     return {layer: ", ".join(details) for layer, details in steps.items()}
@@ -87,8 +89,12 @@ def flow_table(study: DriftStudy, before: str, after: str) -> pd.DataFrame:
     DataFrame
         Columns `step` (`length`, or a layer), `says` (in words, ids and numbers only), `differing`,
         `compared`. The first row tells the lengths of the record that leaves the bank, if one does.
+        Empty where a side cannot be computed.
     """
-    ladder = compare_sides(study.side(before), study.side(after))
+    sides = study.side(before), study.side(after)
+    if not all(side.layers for side in sides):
+        return pd.DataFrame(columns=["step", "says", "differing", "compared"])
+    ladder = compare_sides(*sides)
     rungs = {rung.layer: rung for rung in ladder.rungs}
     rows = []
     gone = _only_in(ladder, first=True)

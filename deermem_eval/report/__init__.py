@@ -22,9 +22,15 @@ from deermem_eval.report.overviews import (
 )
 from deermem_eval.report.page import write_page, write_report
 from deermem_eval.report.parameters import optional_path
-from deermem_eval.report.style import SavedFigure, figure_title, save_figure
+from deermem_eval.report.style import SavedFigure, figure_title, save_figure, shown_figure
 from deermem_eval.report.table_files import save_table
 from deermem_eval.report.tables import bank_table, case_table, pool_table, scenario_table
+from deermem_eval.report.weight_figures import (
+    half_life_sensitivity,
+    margins_by_case,
+    policy_capacity_curves,
+    weight_triangle,
+)
 
 __all__ = [
     "NotebookOutcome",
@@ -38,10 +44,13 @@ __all__ = [
     "change_flow",
     "default_run",
     "figure_title",
+    "half_life_sensitivity",
+    "margins_by_case",
     "markdown_table",
     "optional_path",
     "p_overview",
     "plan_notebooks",
+    "policy_capacity_curves",
     "pool_anatomy",
     "pool_table",
     "protocol_drift",
@@ -55,8 +64,10 @@ __all__ = [
     "save_table",
     "scenario_table",
     "shipped_notebooks",
+    "shown_figure",
     "study_folders",
     "text_table",
+    "weight_triangle",
     "who_sees_what",
     "write_page",
     "write_report",

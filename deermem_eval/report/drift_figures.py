@@ -203,7 +203,7 @@ def _draw_cell(
 def _draw_accuracies(axis: Axes, accuracy: pd.DataFrame, sides: list[str]) -> None:
     policies = list(accuracy["policy"].unique())
     for x, side in enumerate(sides):
-        for shift, policy in zip((0.2, 0.58), policies, strict=False):
+        for shift, policy in zip((0.12, 0.52), policies, strict=False):
             row = accuracy[(accuracy["run"] == side) & (accuracy["policy"] == policy)].iloc[0]
             colour = POLICY_COLOURS[policy]
             axis.plot([x + shift] * 2, [row["lower"], row["upper"]], color=colour)

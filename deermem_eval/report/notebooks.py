@@ -77,7 +77,7 @@ def plan_notebooks(
                 f"parameter {name!r} is declared by none of "
                 f"{', '.join(stems)}; they know {', '.join(known)}"
             )
-    given = {**(where_declared or {}), **parameters}
+    given = {"interactive": False, **(where_declared or {}), **parameters}  # nobody moves a slider
     values = {
         path: {
             name: typed_value(name, parameter.type_name, given[name])

@@ -114,14 +114,21 @@ def save_figure(figure: Figure, folder: Path, name: str, alt: str) -> SavedFigur
     DeermemEvalError
         The folder cannot be written.
     """
+    shown = shown_figure(figure, alt)
+    svg = _drawn(figure, format="svg", metadata={"Date": None, "Creator": None, "Title": alt})
+    write_file(folder / f"{name}.svg", svg)
+    write_file(folder / f"{name}.png", shown.png)
+    return shown
+
+
+def shown_figure(figure: Figure, alt: str) -> SavedFigure:
+    """Return a figure for a notebook, without writing it; see `save_figure`."""
+    png = _drawn(figure, format="png", metadata={"Software": None}, dpi=PNG_DOTS_PER_INCH)
+    return SavedFigure(png, alt, round(figure.get_figwidth() * SCREEN_PIXELS_PER_INCH))
+
+
+def _drawn(figure: Figure, **options: Any) -> bytes:
     with house_style():
-        for suffix, options in {
-            "svg": {"metadata": {"Date": None, "Creator": None, "Title": alt}},
-            "png": {"metadata": {"Software": None}, "dpi": PNG_DOTS_PER_INCH},
-        }.items():
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=suffix, **options)  # type: ignore[arg-type]
-            write_file(folder / f"{name}.{suffix}", buffer.getvalue())
-    return SavedFigure(
-        buffer.getvalue(), alt, round(figure.get_figwidth() * SCREEN_PIXELS_PER_INCH)
-    )
+        buffer = io.BytesIO()
+        figure.savefig(buffer, **options)
+    return buffer.getvalue()

@@ -19,6 +19,7 @@ from deermem_eval.selection.decisions import (
     protocol_selector,
 )
 from deermem_eval.selection.policy_run import PolicyRun, retention_rows, write_policy_run
+from deermem_eval.selection.region_tables import policy_curves, region_parts
 from deermem_eval.selection.regions import (
     CaseRegions,
     Cell,
@@ -73,10 +74,12 @@ __all__ = [
     "margin",
     "margin_document",
     "overlay",
+    "policy_curves",
     "policy_settings",
     "pool_arrays",
     "protocol_selector",
     "ranks_of",
+    "region_parts",
     "region_study",
     "retained_at",
     "retained_in_batch",

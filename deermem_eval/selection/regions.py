@@ -7,7 +7,7 @@ distances are floats again.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,19 +16,19 @@ import numpy as np
 
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.selection.batch import Booleans, Floats, PoolArrays
-
-Point = tuple[Fraction, Fraction]
-"""Confirmation and access weight; the confidence weight is what is left of 1."""
-Polygon = tuple[Point, ...]
-"""Corners of a convex polygon, in order."""
-Line = tuple[Fraction, Fraction, Fraction]
-"""Coefficients of confidence, confirmation and access weight; positive where another fact is ahead."""
-
-TRIANGLE: Polygon = (
-    (Fraction(0), Fraction(0)),
-    (Fraction(1), Fraction(0)),
-    (Fraction(0), Fraction(1)),
+from deermem_eval.selection.polygons import (
+    TRIANGLE,
+    Line,
+    Point,
+    Polygon,
+    centre_of,
+    double_area,
+    holds,
+    intersection_of,
+    split_along,
+    value_at,
 )
+
 MARGIN_TOLERANCE = 1e-9
 
 
@@ -42,7 +42,7 @@ class Cell:
     @property
     def share(self) -> float:
         """Share of the triangle's area, in [0, 1]."""
-        return float(_double_area(self.corners))
+        return float(double_area(self.corners))
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class CaseRegions:
     @property
     def share_retained(self) -> float:
         """Share of the triangle in which the support fact is kept, in [0, 1]."""
-        return float(sum((_double_area(c.corners) for c in self.cells if c.retained), Fraction(0)))
+        return float(sum((double_area(c.corners) for c in self.cells if c.retained), Fraction(0)))
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Overlay:
     @property
     def share(self) -> float:
         """Share of the triangle's area, in [0, 1]."""
-        return float(_double_area(self.corners))
+        return float(double_area(self.corners))
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def overlay(regions: Sequence[CaseRegions]) -> tuple[Overlay, ...]:
             (met, retained + count * cell.retained)
             for corners, retained in parts
             for cell in cells
-            if (met := _intersection(corners, cell.corners))
+            if (met := intersection_of(corners, cell.corners))
         ]
     return tuple(Overlay(corners, retained) for corners, retained in parts)
 
@@ -207,7 +207,7 @@ def case_margins(regions: Sequence[CaseRegions], weights: Sequence[float]) -> tu
 def retained_at(case: CaseRegions, weights: Sequence[float]) -> bool:
     """Whether a case is retained at a triple, by the cell that holds it (on a border by either)."""
     point = _point(weights)
-    return next(cell.retained for cell in case.cells if _holds(cell.corners, point))
+    return next(cell.retained for cell in case.cells if holds(cell.corners, point))
 
 
 def _point(weights: Sequence[float] | Floats) -> Point:
@@ -238,15 +238,15 @@ def _cells(
     parts: list[Polygon] = [TRIANGLE]
     for line in dict.fromkeys(_direction(line) for line, _, _ in rivals):
         if line is not None:
-            parts = [piece for part in parts for piece in _split(part, line)]
+            parts = [piece for part in parts for piece in split_along(part, line)]
     corrections = sum(rival[2] for rival in rivals) + is_correction
     cells = []
     for part in parts:
-        inside = _centre(part)
+        inside = centre_of(part)
         ahead = [
             rival
             for rival in rivals
-            if (value := _value(rival[0], inside)) > 0 or (value == 0 and rival[1])
+            if (value := value_at(rival[0], inside)) > 0 or (value == 0 and rival[1])
         ]
         before = sum(rival[2] for rival in ahead)
         is_reserved = is_correction and before < slots
@@ -266,72 +266,11 @@ def _direction(line: Line) -> Line | None:
     return (a / first, b / first, c / first)
 
 
-def _value(line: Line, point: Point) -> Fraction:
-    a, b, c = line
-    x, y = point
-    return a * (1 - x - y) + b * x + c * y
-
-
-def _split(polygon: Polygon, line: Line) -> Iterator[Polygon]:
-    values = [_value(line, corner) for corner in polygon]
-    for sign in (1, -1):
-        if part := _half(polygon, [sign * value for value in values]):
-            yield part
-
-
-def _half(polygon: Polygon, values: Sequence[Fraction]) -> Polygon:
-    """Return the part of a polygon where values, given at its corners, are positive; empty if flat."""
-    corners: list[Point] = []
-    for i, corner in enumerate(polygon):
-        value, following = values[i], values[(i + 1) % len(polygon)]
-        if value >= 0:
-            corners.append(corner)
-        if value * following < 0:
-            t = value / (value - following)
-            x, y = polygon[(i + 1) % len(polygon)]
-            corners.append((corner[0] + t * (x - corner[0]), corner[1] + t * (y - corner[1])))
-    return tuple(corners) if len(corners) > 2 and _double_area(corners) > 0 else ()
-
-
-def _intersection(a: Polygon, b: Polygon) -> Polygon:
-    met = a
-    for i, (x0, y0) in enumerate(b):
-        x1, y1 = b[(i + 1) % len(b)]
-        values = [(x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) for x, y in met]
-        if min(values) < 0:
-            met = _half(met, values)
-        if not met:
-            return ()
-    return met
-
-
-def _double_area(corners: Sequence[Point]) -> Fraction:
-    """Return twice the area, which is the share of the triangle (whose area is one half)."""
-    pairs = zip(corners, (*corners[1:], corners[0]), strict=True)
-    return sum((x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairs), Fraction(0))
-
-
-def _centre(corners: Polygon) -> Point:
-    count = len(corners)
-    return (
-        sum((x for x, _ in corners), Fraction(0)) / count,
-        sum((y for _, y in corners), Fraction(0)) / count,
-    )
-
-
-def _holds(corners: Polygon, point: Point) -> bool:
-    x, y = point
-    return all(
-        (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) >= 0
-        for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True)
-    )
-
-
 def _nearest_flip(
     cells: Sequence[Cell], triple: Floats
 ) -> tuple[float, tuple[float, float, float]]:
     point = _point(triple)
-    now = next((cell.retained for cell in cells if _holds(cell.corners, point)), None)
+    now = next((cell.retained for cell in cells if holds(cell.corners, point)), None)
     best, direction = math.inf, (0.0, 0.0, 0.0)
     for cell in cells:
         if cell.retained == now:

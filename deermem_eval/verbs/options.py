@@ -142,6 +142,13 @@ def run_source(name: str) -> str:
     return absolute(name) if Path(name).is_dir() else name
 
 
+def policies_given(given: list[str]) -> list[str]:
+    """Return the policies that are named; a function of the user's own lies where she stands."""
+    if any(":" in name for name in given):
+        sys.path.insert(0, str(Path.cwd()))
+    return given
+
+
 def selector_name(given: str) -> str:
     """Return the selector that is given, else the environment's; empty for ours."""
     name = given or os.environ.get(SELECTOR_ENVIRONMENT, "")

@@ -12,6 +12,7 @@ from deermem_eval.verbs.options import (
     add_selector,
     add_weights,
     names,
+    policies_given,
     print_json,
     protocol_name,
     say,
@@ -47,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         action="extend",
         metavar="NAME[,NAME...]",
-        help="policies to run (default: all of the protocol's)",
+        help="policies to run, by name or as module:function (default: the protocol's two)",
     )
     add_weights(parser)
     add_selector(parser)
@@ -77,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
     output_dir = Path(absolute(options.output_dir)) if options.output_dir else None
     if output_dir:
         refuse_occupied(output_dir)
-    settings = policy_settings(config, policies=options.policy, weights=options.weights)
+    settings = policy_settings(
+        config, policies=policies_given(options.policy), weights=options.weights
+    )
     capacities = check_capacities(options.capacity or config.pool.capacities, config.pool.size)
     selector = protocol_selector(config, selector_name(options.selector))
     cases = load_cases(protocol, options.dataset)

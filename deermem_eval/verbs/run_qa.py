@@ -19,6 +19,7 @@ from deermem_eval.verbs.options import (
     add_protocol,
     cache_folder,
     names,
+    policies_given,
     positive_number,
     print_json,
     protocol_name,
@@ -107,6 +108,7 @@ def run(options: argparse.Namespace) -> int:
         raise DeermemEvalError("--max-cost needs --prices: without them the cost is unknown")
     protocol = with_fetched_texts(load_protocol(protocol_name(options)), cache_folder(options))
     cases = load_cases(protocol, options.dataset)
+    policies_given(options.policies or [])
     given = {key: getattr(options, name) for name, key in OVERRIDES.items()}
     request = RunRequest(
         options.provider,

@@ -15,7 +15,7 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.report import plan_notebooks, run_notebooks, shipped_notebooks
 from deermem_eval.report.execution import normalised
 
-NAMES = ("01_cases", "02_retention", "04_answers", "05_grades", "06_drift")
+NAMES = ("01_cases", "02_retention", "03_weights", "04_answers", "05_grades", "06_drift")
 
 
 def code_cells(path):
@@ -49,6 +49,7 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
     parameters = {
         "01_cases": {"capacity": 3, "case_id": "correction_language", "weights": [0.5, 0.3, 0.2]},
         "02_retention": {"capacity": 9, "weights": [0.2, 0.4, 0.4]},
+        "03_weights": {"capacity": 5, "weights": [0.5, 0.3, 0.2], "step": 0.1},
         "04_answers": {"capacity": 5, "model": "mine"},
         "05_grades": {"run": "run1"},
         "06_drift": {"a": "single-newline", "b": "run2"},
@@ -58,10 +59,13 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
     assert outcome.failure == ""
     executed = nbformat.read(outcome.path, as_version=4)
     verdict = executed.cells[-1].outputs[-1].data["text/markdown"]
-    assert ("not checked here" in verdict) == (name in ("02_retention", "04_answers", "06_drift"))
+    assert ("not checked here" in verdict) == (
+        name in ("02_retention", "03_weights", "04_answers", "06_drift")
+    )
     expected = {
         "01_cases": "pool_anatomy.svg",
         "02_retention": "retention_by_capacity.svg",
+        "03_weights": "weight_triangle.svg",
         "04_answers": "answers_by_stage.svg",
         "05_grades": "qa_accuracy.svg",
         "06_drift": "protocol_drift.svg",
@@ -70,10 +74,10 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"executed", "results"}
 
 
-@pytest.mark.parametrize("name", ["01_cases", "02_retention"])
+@pytest.mark.parametrize("name", ["01_cases", "02_retention", "03_weights"])
 def test_a_notebook_runs_on_another_protocol_with_texts(name, small, tmp_path):
     parameters = {"protocol": str(small.folder), "dataset": str(small.dataset), "case_id": "fix_3"}
-    if name == "02_retention":
+    if name != "01_cases":
         del parameters["case_id"]
     tasks = plan_notebooks([name], {**parameters, "output_dir": str(tmp_path / "out")})
     (outcome,) = run_notebooks(tasks, tmp_path / "executed")
@@ -226,7 +230,7 @@ def test_grades_wait_for_the_answers_of_the_same_batch(small, tmp_path):
     parameters["output_dir"] = str(tmp_path / "out")
     tasks = plan_notebooks([], parameters)
     assert [task.name for task in tasks] == list(NAMES)
-    assert [task.after for task in tasks] == ["", "", "", "04_answers", ""]
+    assert [task.after for task in tasks] == ["", "", "", "", "04_answers", ""]
     asked_elsewhere = plan_notebooks([], {**parameters, "run_dir": str(tmp_path / "mine")})
     assert [task.name for task in asked_elsewhere] == [
         name for name in NAMES if name != "05_grades"
