@@ -102,6 +102,18 @@ def parse_yaml(content: bytes, path: Path, what: str) -> Any:
         raise DeermemEvalError(f"{what} {path} is not valid YAML: {_reason(error)}") from error
 
 
+def parse_plain_yaml(text: str) -> Any:
+    """Parse YAML of plain values as `parse_yaml` does, but fast where the text has no special sign.
+
+    Raises
+    ------
+    yaml.YAMLError, ValueError, RecursionError
+        The text is not acceptable.
+    """
+    may_be_special = _SPECIAL.search(text)  # a tag, an anchor or an alias, or a word in a sentence
+    return yaml.load(text, Loader=_PlainLoader if may_be_special else _FastPlainLoader)
+
+
 def parse_csv(
     content: bytes, path: Path, what: str, columns: Sequence[str]
 ) -> list[tuple[int, dict[str, str]]]:
@@ -135,7 +147,26 @@ def parse_csv(
     return rows
 
 
-class _PlainLoader(yaml.SafeLoader):
+class _PlainKeys:
+    """Refuses keys that are no text, and those that stand twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+                raise yaml.MarkedYAMLError(
+                    problem="a key is not plain text", problem_mark=key.start_mark
+                )
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"key {key.value!r} stands twice", problem_mark=key.start_mark
+                )
+            seen.add(key.value)
+        made: dict[Any, Any] = super().construct_mapping(node, deep=deep)  # type: ignore[misc]
+        return made
+
+
+class _PlainLoader(_PlainKeys, yaml.SafeLoader):
     """A safe loader without tags, without aliases (which can expand without bound), without dates."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
@@ -151,32 +182,26 @@ class _PlainLoader(yaml.SafeLoader):
             )
         return super().compose_node(parent, index)
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
-                raise yaml.MarkedYAMLError(
-                    problem="a key is not plain text", problem_mark=key.start_mark
-                )
-            if key.value in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"key {key.value!r} stands twice", problem_mark=key.start_mark
-                )
-            seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
 
+class _FastPlainLoader(_PlainKeys, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """The same in C, for text without anything that could be a tag, an anchor or an alias."""
+
+
+_SPECIAL = re.compile(r"(?:^|[\s\[{,:?-])(?:[&*]\S|!)", re.MULTILINE)
 
 # Only what looks the same to everybody: no octal 010, no 1:30 for 90, no yes for true, no dates.
 _PlainLoader.yaml_implicit_resolvers = {}
+_FastPlainLoader.yaml_implicit_resolvers = {}
 for _tag, _pattern, _first in (
     ("bool", r"true|false", "tf"),
     ("null", r"null|~|", ["n", "~", ""]),
     ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
     ("float", r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", "-+0123456789"),
 ):
-    _PlainLoader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), list(_first)
-    )
+    for _loader in (_PlainLoader, _FastPlainLoader):
+        _loader.add_implicit_resolver(
+            f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), list(_first)
+        )
 
 
 def _parse_json_text(text: str, where: str) -> Any:

@@ -58,6 +58,11 @@ PUBLIC = {
         "flow_table", "load_drift_study", "natural_repeats", "noise_floor", "noise_of", "outcome_side", "printable",
         "run_side", "totals_table", "variant_side", "varied",
     ],
+    "deermem_eval.memory": [
+        "POLICIES", "AuditedDecision", "AuditedFact", "AuditedStore", "MemoryStore", "StorePlace", "Unsound",
+        "UnsoundError", "audit_place", "audit_store", "default_capacities", "dirty_fields", "fact_paths",
+        "find_stores", "prefix_of", "read_audit_events", "read_fact_file", "read_store", "read_usage",
+    ],
     "deermem_eval.report": [
         "change_flow", "half_life_sensitivity", "margins_by_case", "policy_capacity_curves", "protocol_drift",
         "shown_figure", "weight_triangle", "who_sees_what",

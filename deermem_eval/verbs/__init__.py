@@ -4,6 +4,7 @@ A verb imports what it needs when it runs, so that `deermem-eval --help` stays q
 """
 
 from deermem_eval.verbs import (
+    audit,
     drift,
     fetch,
     grade_qa,
@@ -27,6 +28,7 @@ VERBS = (
     grade_qa,
     verify,
     drift,
+    audit,
     notebooks,
     report,
 )

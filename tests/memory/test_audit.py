@@ -1,0 +1,239 @@
+"""The audit of a real store: it finishes, names what is unsound, and changes nothing."""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from deermem_eval.memory import audit_place, find_stores, read_store
+from tests.memory.deermem_store import NOW, Store, ago, tree
+
+WHEN = ("--now", NOW.isoformat())
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "deermem")
+
+
+@pytest.fixture
+def pair(store):
+    """A fact of 0.9 that nobody has confirmed for 180 days, and one of 0.7 confirmed last week."""
+    store.write("old", confidence=0.9)
+    store.write("confirmed", lastConfirmedAt=ago(7), confirmationCount=1)
+    return store
+
+
+def audited(store, **options):
+    (place,) = find_stores(store.root)
+    return audit_place(place, now=NOW, **options)
+
+
+def reasons(found):
+    return {Path(one.path).name: one.reason for one in found.unsound}
+
+
+def test_the_opening_pair_is_decided_otherwise(pair):
+    found = audited(pair, capacities=[1])
+    of_confidence, of_hybrid = found.decisions
+    assert (of_confidence.kept, of_hybrid.kept) == (("old",), ("confirmed",))
+    (lost,) = of_hybrid.evicted
+    assert lost.fact_id == "old"
+    assert lost.score == pytest.approx(0.62, abs=0.005)
+    assert lost.reason == "0.0756 below the cut"
+    assert lost.components["confidence"] == 0.9
+    assert found.disagreements() == {1: ("confirmed", "old")}
+    assert found.unsound == ()
+
+
+def test_a_correction_against_ten_preferences(store):
+    for i in range(10):
+        store.write(f"p{i}", confidence=0.9)
+    store.write("correction", category="correction", confidence=0.7)
+    of_confidence, of_hybrid = audited(store, capacities=[10]).decisions
+    assert (of_confidence.corrections_at_risk, of_hybrid.corrections_at_risk) == (1, 0)
+    assert of_hybrid.reserved_correction_slots == 1
+    (lost,) = of_hybrid.evicted
+    assert lost.reason == "a reserved slot took its place"
+
+
+def test_users_agents_and_older_stores_are_found_in_order(tmp_path):
+    for user, agent in (("mara", "lead"), ("mara", "coder"), ("", "lone"), ("jo", "lead")):
+        Store(tmp_path, user, agent).write("a")
+    (tmp_path / "users" / "old").mkdir()
+    legacy = {"facts": [{"id": "x", "confidence": 0.5}, {"no": "id"}, 7], "summary": {}}
+    (tmp_path / "users" / "old" / "memory.json").write_text(json.dumps(legacy))
+    (tmp_path / "users" / "mara" / "memory.json").write_text('{"user": {}}')  # summaries only
+    found = [(place.user, place.agent) for place in find_stores(tmp_path)]
+    assert found == [("", "lone"), ("jo", "lead"), ("mara", "coder"), ("mara", "lead"), ("old", "")]
+    old = read_store(list(find_stores(tmp_path))[-1])
+    assert [fact["id"] for fact in old.facts] == ["x"]
+    assert len(old.unsound) == 2
+
+
+def test_usage_counts_and_a_broken_sidecar_counts_as_empty(pair):
+    usage = {"old": {"accessHeat": 8, "accessCount": 8, "lastAccessedAt": ago(0)}}
+    pair.sidecar("fact-usage.json", usage)
+    assert audited(pair, capacities=[1]).decisions[1].kept == ("old",)
+    pair.sidecar("fact-usage.json", json.dumps(usage)[:20])
+    found = audited(pair, capacities=[1])
+    assert found.decisions[1].kept == ("confirmed",)
+    assert reasons(found) == {"fact-usage.json": "it is not valid JSON; it counts as empty"}
+
+
+def test_the_stores_own_audit_is_counted(pair):
+    events = [{"shadow": {"disagrees": True}}, {"shadow": {"disagrees": False}}, {}, "odd"]
+    pair.sidecar("eviction-audit.json", events)
+    found = audited(pair)
+    assert (found.evictions, found.shadow_disagreements) == (4, 1)
+    pair.sidecar("eviction-audit.json", "{}")
+    assert reasons(audited(pair)) == {"eviction-audit.json": "it is no list; it counts as empty"}
+
+
+BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
+
+
+def test_whatever_lies_there_the_audit_finishes_and_names_it(store, tmp_path, monkeypatch):
+    outside = tmp_path / "outside.md"
+    outside.write_text("---\nid: secret\n---\n\n# x\n\nnobody's business\n")
+    sound = store.write("sound", content="Lives in Zürich. 对，就是这样")
+    crlf = store.write("crlf").read_bytes().replace(b"\n", b"\r\n")
+    store.raw("crlf", b"\xef\xbb\xbf" + crlf)
+    store.raw(
+        "no-title", sound.read_bytes().replace(b"# sound\n\n", b"").replace(b"sound", b"no-title")
+    )
+    store.write("huge", content="x" * 5_000_000)
+    store.write("dates", createdAt="2026-01-02").write_text(
+        store.path("dates").read_text().replace("'2026-01-02'", "2026-01-02")
+    )
+    store.write("extra", favourite="none", confirmationCount=3)
+    store.write("inactive", status="archived")
+    body = "\n---\n\n# t\n\nc\n"
+    spoiled = {
+        "tagged": "id: tagged\nx: !!python/object/apply:os.system ['touch /tmp/never']",
+        "bomb": f"id: bomb\n{BOMB}",
+        "list": "- id: list",
+        "twice": "id: twice\nid: twice",
+        "mismatch": "id: other",
+        "noid": "confidence: 1",
+        "slash": "id: ../../x",
+        "broken": "id: [unclosed",
+    }
+    for name, front in spoiled.items():
+        store.raw(name, f"---\n{front}{body}".encode())
+    store.raw("bytes", b"---\nid: bytes\n---\n\xff\xfe")
+    store.raw("endless", b"---\nid: endless\n")
+    store.raw("plain", b"no front matter at all\n")
+    store.raw("empty", b"")
+    store.path("folder").mkdir(parents=True)
+    store.path("link").parent.mkdir(parents=True, exist_ok=True)
+    store.path("link").symlink_to(outside)
+    (store.folder / "facts" / "misplaced.md").write_text("---\nid: misplaced\n---\n")
+    (store.root / "users" / "elsewhere").symlink_to(tmp_path)
+    os.mkfifo(store.path("link").parent / "pipe.md")
+    before = tree(tmp_path)
+    found = audited(store, capacities=[3])
+    assert tree(tmp_path) == before
+    kept = {*found.decisions[0].kept, *(fact.fact_id for fact in found.decisions[0].evicted)}
+    assert kept == {"sound", "crlf", "no-title", "huge", "dates", "extra"}
+    named = reasons(found)
+    assert set(named) == {
+        *(f"{name}.md" for name in spoiled),
+        *("bytes.md", "endless.md", "plain.md", "empty.md", "folder.md", "link.md", "pipe.md"),
+        "misplaced.md",
+    }
+    assert named["link.md"] == "it is a symbolic link, which is not followed"
+    assert "aliases" in named["bomb.md"] or "not accepted" in named["bomb.md"]
+    assert "tags" in named["tagged.md"]
+    assert named["mismatch.md"] == "its id 'other' does not match its name"
+    assert named["list.md"] == "its front matter is a list, no mapping"
+    assert not Path("/tmp/never").exists()
+    facts = {fact["id"]: fact for fact in read_store(next(find_stores(store.root))).facts}
+    assert (
+        facts["sound"]["content"] == facts["no-title"]["content"] == "Lives in Zürich. 对，就是这样"
+    )
+    assert facts["dates"]["createdAt"] == "2026-01-02"
+    assert facts["crlf"]["topics"] == ["drinks", "mornings & evenings"]
+
+
+def test_fields_that_have_to_be_guessed_are_named_with_their_path(store):
+    store.write("high", confidence=7)
+    store.write("later", createdAt=ago(-30))
+    store.write("when", lastConfirmedAt="last week")
+    store.write("what", category=None)
+    named = reasons(audited(store))
+    assert named == {
+        "high.md": "confidence '7' is no number in 0..1",
+        "later.md": f"createdAt {ago(-30)} is in the future",
+        "when.md": "lastConfirmedAt 'last week' is no time",
+        "what.md": "category is missing",
+    }
+
+
+def test_a_fact_that_stands_twice_is_named(tmp_path):
+    facts = [{"id": "a", "confidence": 0.5, "createdAt": ago(1), "category": "context"}] * 2
+    (tmp_path / "memory.json").write_text(json.dumps({"facts": facts}))
+    found = audited(Store(tmp_path))
+    assert found.facts == 1
+    assert "is that of" in found.unsound[0].reason
+
+
+def test_the_command_prints_decisions_and_never_content(pair, command, tmp_path):
+    code, out, err = command("audit", pair.root, "--capacity", "1", *WHEN)
+    assert (code, err) == (0, "")
+    assert "(user mara, agent lead): 2 facts (preference 2)" in out
+    assert (
+        "at 1 hybrid-v1 keeps 1, evicts 1; corrections at risk 0; the policies disagree on 2" in out
+    )
+    assert "old (preference) 0.6163: 0.0756 below the cut" in out
+    assert "tea" not in out
+    assert (
+        "Prefers tea" in command("audit", pair.root, "--capacity", "1", *WHEN, "--show-content")[1]
+    )
+    table = tmp_path / "evictions.csv"
+    assert command("audit", pair.root, "--output-file", table, *WHEN)[0] == 0
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert {row["fact_id"] for row in rows} == {"old", "confirmed"}
+    assert "tea" not in table.read_text()
+
+
+def test_json_has_the_documented_keys(pair, command):
+    pair.raw("spoiled", b"no")
+    code, out, _ = command("audit", pair.root, "--json", *WHEN)
+    found = json.loads(out)
+    assert code == 1
+    (store,) = found["stores"]
+    assert (store["user"], store["agent"], store["facts"]) == ("mara", "lead", 2)
+    decision = store["decisions"][0]
+    assert (decision["policy"], decision["capacity"]) == ("confidence", 1)
+    assert (decision["kept"], decision["evicted"][0]["fact_id"]) == (["old"], "confirmed")
+    assert found["unsound"][0]["path"].endswith("spoiled.md")
+
+
+def test_the_root_comes_from_the_environment(pair, command, monkeypatch):
+    monkeypatch.setenv("DEERMEM_DATA_DIR", str(pair.root))
+    assert "2 facts" in command("audit", *WHEN)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["/nowhere"], "/nowhere is no folder; name a DeerMem folder, or set DEERMEM_DATA_DIR"),
+        ([".", "--capacity", "-1"], "capacity -1 is below 0"),
+        ([".", "--now", "soon"], "'soon' is no time"),
+        ([".", "--json", "--show-content"], "--show-content is for the screen alone"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(command, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command("audit", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_a_folder_without_stores_says_so(command, tmp_path):
+    code, out, err = command("audit", tmp_path)
+    assert (code, out) == (0, "")
+    assert "holds no store" in err
