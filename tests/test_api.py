@@ -60,7 +60,7 @@ PUBLIC = {
     ],
     "deermem_eval.memory": [
         "POLICIES", "AuditedDecision", "AuditedFact", "AuditedStore", "MemoryStore", "StorePlace", "Unsound",
-        "UnsoundError", "audit_place", "audit_store", "default_capacities", "dirty_fields", "fact_paths",
+        "UnsoundError", "audit_place", "audit_places", "audit_store", "default_capacities", "dirty_fields", "fact_paths",
         "find_stores", "prefix_of", "read_audit_events", "read_fact_file", "read_store", "read_usage",
     ],
     "deermem_eval.report": [

@@ -6,6 +6,7 @@ from deermem_eval.memory.audit import (
     AuditedFact,
     AuditedStore,
     audit_place,
+    audit_places,
     audit_store,
     default_capacities,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "Unsound",
     "UnsoundError",
     "audit_place",
+    "audit_places",
     "audit_store",
     "default_capacities",
     "dirty_fields",

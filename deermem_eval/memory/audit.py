@@ -105,6 +105,13 @@ def audit_place(
     )
 
 
+def audit_places(
+    places: Sequence[StorePlace], *, now: datetime, capacities: Sequence[int] = ()
+) -> list[AuditedStore]:
+    """Audit a chunk of stores, for `deermem_eval.chunks.map_chunks`."""
+    return [audit_place(place, now=now, capacities=capacities) for place in places]
+
+
 def audit_store(
     store: MemoryStore,
     *,

@@ -16,6 +16,7 @@ SECONDS_A_DAY = 86_400
 UNKNOWN_CONFIDENCE = 0.5
 NEVER_CONFIRMED_DISCOUNT = 0.5
 SATURATING_HEAT = 8
+HEAT_SCALE = math.log(1 + SATURATING_HEAT)
 LONGEST_HALF_LIFE_DAYS = 1e9
 
 
@@ -134,13 +135,11 @@ def confirmation_freshness(fact: Mapping[str, Any], now: datetime, half_life_day
     half_life_days : float
         Positive, in days.
     """
-    confirmed_at = parse_timestamp(fact.get("lastConfirmedAt"))
-    if confirmed_at is not None:
-        return _decay(now, confirmed_at, half_life_days)
-    created_at = parse_timestamp(fact.get("createdAt"))
-    if created_at is not None:
-        return NEVER_CONFIRMED_DISCOUNT * _decay(now, created_at, half_life_days)
-    return 0.0
+    confirmed = decay_since(fact.get("lastConfirmedAt"), now, half_life_days)
+    if confirmed is not None:
+        return confirmed
+    created = decay_since(fact.get("createdAt"), now, half_life_days)
+    return 0.0 if created is None else NEVER_CONFIRMED_DISCOUNT * created
 
 
 def access_heat(usage_entry: object, now: datetime, half_life_days: float) -> float:
@@ -161,12 +160,20 @@ def access_heat(usage_entry: object, now: datetime, half_life_days: float) -> fl
     """
     if not isinstance(usage_entry, Mapping):
         return 0.0
-    accessed_at = parse_timestamp(usage_entry.get("lastAccessedAt"))
+    decay = decay_since(usage_entry.get("lastAccessedAt"), now, half_life_days)
     heat = _finite_number(usage_entry.get("accessHeat"))
-    if accessed_at is None or heat is None or heat <= 0:
+    if decay is None or heat is None or heat <= 0:
         return 0.0
-    decayed = heat * _decay(now, accessed_at, half_life_days)
-    return min(1.0, math.log1p(decayed) / math.log(1 + SATURATING_HEAT))
+    return min(1.0, math.log1p(heat * decay) / HEAT_SCALE)
+
+
+def decay_since(value: object, now: datetime, half_life_days: float) -> float | None:
+    """Halve 1 with every half-life since a stored time, zero days if it is to come; None if it is none."""
+    then = parse_timestamp(value)
+    if then is None:
+        return None
+    days = (now - then).total_seconds() / SECONDS_A_DAY
+    return float(2 ** (-max(0.0, days) / half_life_days))
 
 
 def parse_timestamp(value: object) -> datetime | None:
@@ -179,12 +186,6 @@ def parse_timestamp(value: object) -> datetime | None:
     except ValueError:
         return None
     return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
-
-
-def _decay(now: datetime, then: datetime, half_life_days: float) -> float:
-    """Halve with every half-life since `then`; a time in the future counts as zero days."""
-    days = (now - then).total_seconds() / SECONDS_A_DAY
-    return float(2 ** (-max(0.0, days) / half_life_days))
 
 
 def _finite_number(value: Any) -> float | None:

@@ -6,62 +6,38 @@ Deterministic, blind to the wall clock, and without side effects: facts and usag
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.policies.scores import (
-    FactScore,
-    HybridParameters,
-    confidence_score,
-    hybrid_score,
-)
+from deermem_eval.policies.decision import Decision, DecisionParts, EvictedFact, late_decision
+from deermem_eval.policies.scores import HybridParameters
+from deermem_eval.policies.store_scores import confidence_columns, hybrid_columns
 
 EVICTION_POLICY_CONFIDENCE = "confidence"
 EVICTION_POLICY_HYBRID_V1 = "hybrid-v1"
 CORRECTION_CATEGORY = "correction"
 DEFAULT_CATEGORY = "context"
+LARGEST_STORE = 1_000_000
+
+__all__ = [
+    "CORRECTION_CATEGORY",
+    "DEFAULT_CATEGORY",
+    "EVICTION_POLICY_CONFIDENCE",
+    "EVICTION_POLICY_HYBRID_V1",
+    "LARGEST_STORE",
+    "Decision",
+    "DuplicateFactIdWarning",
+    "EvictedFact",
+    "is_correction",
+    "select_facts_for_capacity",
+]
 
 
 class DuplicateFactIdWarning(UserWarning):
     """Facts of a store share an id; they are scored apart, and the warning names them."""
-
-
-@dataclass(frozen=True)
-class EvictedFact:
-    """A fact that the capacity removed, with its score if its policy has scores; no content."""
-
-    fact_id: str
-    category: str
-    score: float | None
-    components: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What a policy does with one store.
-
-    Attributes
-    ----------
-    kept : list of dict
-        The facts that stay, best score first; in input order where nothing had to go.
-    evicted : list of EvictedFact
-        The facts that go, lowest score first.
-    scores : dict of str to FactScore
-        By fact id. A fact without an id stands under `__missing_{index}`; the second and later
-        facts with one id stand under `{id}__duplicate_{index}`; index is the place in the input.
-    policy : str
-    reserved_correction_slots : int
-        Slots that corrections took from the reserve.
-    """
-
-    kept: list[dict[str, Any]]
-    evicted: list[EvictedFact]
-    scores: dict[str, FactScore]
-    policy: str
-    reserved_correction_slots: int = 0
 
 
 def select_facts_for_capacity(
@@ -116,7 +92,8 @@ def select_facts_for_capacity(
     Raises
     ------
     DeermemEvalError
-        A parameter is out of range, or the policy is unknown. Facts never raise.
+        A parameter is out of range, the policy is unknown, or there are more than `LARGEST_STORE`
+        facts. No fact raises.
 
     Warns
     -----
@@ -148,60 +125,70 @@ def select_facts_for_capacity(
     )
     if type(max_facts) is not int or max_facts < 0:
         raise DeermemEvalError(f"max_facts is {max_facts!r}, and must be a whole number from 0")
-    score = _score_function(policy, _aware(now), parameters)
-    stored_ids = [_stored_id(fact) for fact in facts]
+    if policy not in (EVICTION_POLICY_CONFIDENCE, EVICTION_POLICY_HYBRID_V1):
+        raise DeermemEvalError(
+            f"eviction policy {policy!r} is unknown; choose {EVICTION_POLICY_CONFIDENCE} or "
+            f"{EVICTION_POLICY_HYBRID_V1}"
+        )
+    now = _aware(now)
+    if len(facts) > LARGEST_STORE:
+        raise DeermemEvalError(
+            f"the store holds {len(facts):,} facts, and at most {LARGEST_STORE:,} are ranked; split it"
+        )
+    stored = [fact if type(fact) is dict else _fields(fact) for fact in facts]
+    stored_ids = [id_ if type(id_ := fact.get("id")) is str else _text(id_) for fact in stored]
     keys = _unique_keys(stored_ids)
-    usage = usage if isinstance(usage, Mapping) else {}
-    scores = [
-        score(_fields(fact), usage.get(stored_id) if stored_id else None)
-        for fact, stored_id in zip(facts, stored_ids, strict=True)
-    ]
-    by_key = dict(zip(keys, scores, strict=True))
-    if len(facts) <= max_facts:
-        return Decision(list(facts), [], by_key, policy)
+    if policy == EVICTION_POLICY_HYBRID_V1:
+        usage = usage if isinstance(usage, Mapping) else {}
+        entries = [usage.get(id_) if id_ else None for id_ in stored_ids]
+        columns = hybrid_columns(stored, entries, now, parameters)
+    else:
+        columns = confidence_columns(stored)
+    if len(stored) <= max_facts:
+        return late_decision(list(facts), policy, 0, DecisionParts(keys, [], [], [], columns))
 
-    ranked = sorted(range(len(facts)), key=lambda index: -scores[index].value)
-    reserved: list[int] = []
+    # Stable, also reversed: ties stay in input order.
+    ranked = sorted(range(len(stored)), key=columns.values.__getitem__, reverse=True)
+    categories = [_text(fact.get("category")) or DEFAULT_CATEGORY for fact in stored]
+    slots = 0
     if policy == EVICTION_POLICY_HYBRID_V1:
         slots = min(correction_reserved_max, math.ceil(max_facts * correction_reserved_fraction))
-        reserved = [index for index in ranked if is_correction(facts[index])][:slots]
-    chosen = set(reserved)
-    competing = [index for index in ranked if index not in chosen]
-    chosen.update(competing[: max_facts - len(reserved)])
-    return Decision(
-        kept=[facts[index] for index in ranked if index in chosen],
-        evicted=[
-            EvictedFact(
-                fact_id=stored_ids[index] or keys[index],
-                category=_category(facts[index]) or DEFAULT_CATEGORY,
-                score=scores[index].value,
-                components=dict(scores[index].components),
-            )
-            for index in reversed(ranked)
-            if index not in chosen
-        ],
-        scores=by_key,
-        policy=policy,
-        reserved_correction_slots=len(reserved),
+    corrections = (rank for rank, i in enumerate(ranked) if _is_correction(categories[i]))
+    reserved = list(islice(corrections, slots))
+    kept, gone = _parted(ranked, max_facts, reserved)
+    gone.reverse()
+    return late_decision(
+        [facts[i] for i in kept],
+        policy,
+        len(reserved),
+        DecisionParts(keys, stored_ids, categories, gone, columns),
     )
 
 
 def is_correction(fact: object) -> bool:
     """Whether a fact's category is `correction`, in any case and with any blanks around it."""
-    return _category(fact).strip().lower() == CORRECTION_CATEGORY
+    return _is_correction(_text(_fields(fact).get("category")))
 
 
-def _score_function(
-    policy: str, now: datetime, parameters: HybridParameters
-) -> Callable[[Mapping[str, Any], object], FactScore]:
-    if policy == EVICTION_POLICY_CONFIDENCE:
-        return lambda fact, _: confidence_score(fact)
-    if policy == EVICTION_POLICY_HYBRID_V1:
-        return lambda fact, usage_entry: hybrid_score(fact, usage_entry, now, parameters)
-    raise DeermemEvalError(
-        f"eviction policy {policy!r} is unknown; choose {EVICTION_POLICY_CONFIDENCE} or "
-        f"{EVICTION_POLICY_HYBRID_V1}"
-    )
+def _is_correction(category: str) -> bool:
+    return category.strip().lower() == CORRECTION_CATEGORY
+
+
+def _parted(ranked: list[int], max_facts: int, reserved: list[int]) -> tuple[list[int], list[int]]:
+    """Part what is kept from what goes, both best first; the facts at the reserved ranks are kept."""
+    kept, gone = ranked[:max_facts], ranked[max_facts:]
+    late = [rank for rank in reserved if rank >= max_facts]
+    if late:
+        taken = set(reserved)
+        free = (rank for rank in reversed(range(max_facts)) if rank not in taken)
+        displaced = list(islice(free, len(late)))
+        for rank in reversed(late):
+            del gone[rank - max_facts]
+        gone[:0] = [ranked[rank] for rank in reversed(displaced)]
+        for rank in displaced:
+            del kept[rank]
+        kept += [ranked[rank] for rank in late]
+    return kept, gone
 
 
 def _aware(now: datetime) -> datetime:
@@ -210,41 +197,36 @@ def _aware(now: datetime) -> datetime:
     return now if now.utcoffset() is not None else now.replace(tzinfo=UTC)
 
 
-def _stored_id(fact: object) -> str:
-    """Return a fact's id as text; empty where it has none."""
-    return _text_field(fact, "id")
-
-
-def _category(fact: object) -> str:
-    return _text_field(fact, "category")
-
-
 def _fields(fact: object) -> Mapping[str, Any]:
     """Return a fact's fields; none where it is no mapping."""
     return fact if isinstance(fact, Mapping) else {}
 
 
-def _text_field(fact: object, key: str) -> str:
-    """Return a field as text, whatever it holds; empty where it is missing or empty."""
-    value = _fields(fact).get(key)
+def _text(value: object) -> str:
+    """Return a stored value as text, whatever it is; empty where it is missing or empty."""
+    if type(value) is str:
+        return value
     try:
         return str(value or "")
     except Exception:  # noqa: BLE001 (an integer of thousands of digits, endless nesting, ...)
         return f"<{type(value).__name__}>"
 
 
-def _unique_keys(stored_ids: Sequence[str]) -> list[str]:
+def _unique_keys(stored_ids: list[str]) -> list[str]:
     """Return one key a fact, and warn of ids that several facts share."""
     taken = set(stored_ids)
-    first = {id_: index for index, id_ in reversed(list(enumerate(stored_ids)))}
+    if len(taken) == len(stored_ids) and "" not in taken:
+        return stored_ids
+    seen: set[str] = set()
     keys = []
     for index, id_ in enumerate(stored_ids):
         key = id_
-        if not id_ or first[id_] != index:
+        if not id_ or id_ in seen:
             key = f"{id_}__duplicate_{index}" if id_ else f"__missing_{index}"
             while key in taken:
                 key += "_"
             taken.add(key)
+        seen.add(id_)
         keys.append(key)
     duplicates = [id_ for id_, count in Counter(stored_ids).items() if id_ and count > 1]
     if duplicates:

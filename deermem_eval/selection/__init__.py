@@ -19,6 +19,7 @@ from deermem_eval.selection.decisions import (
     protocol_selector,
 )
 from deermem_eval.selection.policy_run import PolicyRun, retention_rows, write_policy_run
+from deermem_eval.selection.region_study import RegionStudy, region_study
 from deermem_eval.selection.region_tables import policy_curves, region_parts
 from deermem_eval.selection.regions import (
     CaseRegions,
@@ -41,10 +42,8 @@ from deermem_eval.selection.retention import (
 from deermem_eval.selection.sweep import (
     PARAMETERS,
     WEIGHT_COLUMNS,
-    RegionStudy,
     Sweep,
     case_arrays,
-    region_study,
     simplex_grid,
     sweep,
 )

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from deermem_eval.cases import Case
+from deermem_eval.chunks import map_chunks
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.policies import HybridParameters
 from deermem_eval.protocol import ProtocolConfig
@@ -25,17 +27,10 @@ from deermem_eval.selection.batch import (
     support_mask,
 )
 from deermem_eval.selection.decisions import check_capacities, policy_settings
-from deermem_eval.selection.regions import (
-    CaseRegions,
-    Margin,
-    Overlay,
-    case_margins,
-    case_regions,
-    margin,
-    overlay,
-)
 
 FINEST_STEP = 0.001
+CHUNK_TRIPLES = 10_000
+"""Most weight triples of one setting of the parameters that a worker decides at a time."""
 WEIGHT_COLUMNS = ("confidence", "confirmation", "access")
 PARAMETERS = (
     "confirmation_half_life_days",
@@ -118,6 +113,8 @@ def sweep(
     weights: Sequence[Sequence[float]] | Floats = (),
     capacities: Sequence[int] = (),
     parameters: Mapping[str, Sequence[float]] | None = None,
+    workers: int = 1,
+    scheduler: str = "",
 ) -> Sweep:
     """Decide every case at every setting of a grid, under `hybrid-v1`.
 
@@ -132,11 +129,13 @@ def sweep(
         Empty: the protocol's QA capacity.
     parameters : mapping of str to sequence of float, optional
         Values of any of `PARAMETERS`, crossed with one another and with the rest.
+    workers, scheduler
+        Where the settings are decided, as for `map_chunks()`; the result is the same.
 
     Raises
     ------
     DeermemEvalError
-        A parameter is unknown, or a value is out of its range.
+        A parameter is unknown, a value is out of its range, or the workers are refused.
     """
     hybrid = policy_settings(config)[1].parameters
     given = [hybrid[f"{name}_weight"] for name in WEIGHT_COLUMNS]
@@ -148,15 +147,20 @@ def sweep(
             raise DeermemEvalError(
                 f"parameter {name!r} cannot be swept; choose of {', '.join(PARAMETERS)}"
             )
-    settings, retained = [], []
+    parts = []
     for values in product(*varied.values()):
         chosen = dict(zip(varied, values, strict=True))
-        arrays, support, reserve = _arrays(cases, config, hybrid, chosen)
-        found = retained_in_batch(arrays, support, triples, at, **reserve)
-        retained.append(np.moveaxis(found, 1, 2).reshape(-1, len(cases)))
-        settings.append(_settings(triples, at, chosen))
+        _check_chosen(hybrid, chosen)
+        for start in range(0, len(triples), CHUNK_TRIPLES):
+            parts.append(_Part(chosen, triples[start : start + CHUNK_TRIPLES]))
+    retained = map_chunks(
+        partial(_retained, cases=tuple(cases), config=config, capacities=at),
+        parts,
+        workers=workers,
+        scheduler=scheduler,
+    )
     return Sweep(
-        pd.concat(settings, ignore_index=True),
+        pd.concat([_settings(part, at) for part in parts], ignore_index=True),
         pd.DataFrame(
             [(case.case_id, case.suite, case.scenario) for case in cases],
             columns=["case_id", "suite", "scenario"],
@@ -165,81 +169,38 @@ def sweep(
     )
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Some weight triples at one setting of the varied parameters."""
+
+    chosen: dict[str, float]
+    triples: Floats
+
+
+def _retained(
+    part: _Part, *, cases: Sequence[Case], config: ProtocolConfig, capacities: Sequence[int]
+) -> Booleans:
+    """Say of each triple and capacity, in that order of nesting, which cases retain their fact."""
+    hybrid = policy_settings(config)[1].parameters
+    arrays, support, reserve = swept_arrays(cases, config, hybrid, part.chosen)
+    found = retained_in_batch(arrays, support, part.triples, capacities, **reserve)
+    return np.moveaxis(found, 1, 2).reshape(-1, len(cases))
+
+
 def case_arrays(cases: Sequence[Case], config: ProtocolConfig) -> tuple[PoolArrays, Booleans]:
     """Return the pools of a protocol's cases as arrays, and where their support facts stand."""
-    arrays, support, _ = _arrays(cases, config, policy_settings(config)[1].parameters, {})
+    arrays, support, _ = swept_arrays(cases, config, policy_settings(config)[1].parameters, {})
     return arrays, support
 
 
-@dataclass(frozen=True)
-class RegionStudy:
-    """The weight regions of a protocol's cases at one capacity, and the margin of a triple.
-
-    Attributes
-    ----------
-    capacity : int
-    weights : tuple of float
-        Confidence, confirmation and access weight.
-    regions : tuple of CaseRegions
-    parts : tuple of Overlay
-        With the count of retained cases.
-    retained : int
-        Cases retained at the triple, as the selector decides.
-    margin : Margin
-    by_case : DataFrame
-        Columns `case_id`, `scenario`, `share_retained` (of the triangle), `margin` (infinite where
-        nothing flips the case), and `confidence`, `confirmation`, `access`: the way there.
-    """
-
-    capacity: int
-    weights: tuple[float, ...]
-    regions: tuple[CaseRegions, ...]
-    parts: tuple[Overlay, ...]
-    retained: int
-    margin: Margin
-    by_case: pd.DataFrame
-
-    @property
-    def share_all_retained(self) -> float:
-        """Share of the triangle's area in which every case is retained, in [0, 1]."""
-        return sum(part.share for part in self.parts if part.retained == len(self.regions))
-
-
-def region_study(
-    cases: Sequence[Case], config: ProtocolConfig, capacity: int, weights: Sequence[float]
-) -> RegionStudy:
-    """Compute the regions of all cases at a capacity, and how far a triple is from their borders."""
-    hybrid = policy_settings(config)[1].parameters
-    arrays, support, reserve = _arrays(cases, config, hybrid, {})
-    regions = case_regions(arrays, support, [case.case_id for case in cases], capacity, **reserve)
-    ways = case_margins(regions, weights)
-    rows = [
-        (case.case_id, case.scenario, of.share_retained, way.distance, *way.direction)
-        for case, of, way in zip(cases, regions, ways, strict=True)
-    ]
-    columns = ["case_id", "scenario", "share_retained", "margin", *WEIGHT_COLUMNS]
-    retained = retained_in_batch(arrays, support, [weights], [capacity], **reserve)
-    return RegionStudy(
-        capacity,
-        tuple(weights),
-        regions,
-        overlay(regions),
-        int(retained.sum()),
-        margin(regions, weights),
-        pd.DataFrame(rows, columns=columns),
-    )
-
-
-def _arrays(
+def swept_arrays(
     cases: Sequence[Case],
     config: ProtocolConfig,
     hybrid: Mapping[str, float],
     chosen: Mapping[str, float],
 ) -> tuple[PoolArrays, Booleans, dict[str, Any]]:
-    own = {name: value for name, value in chosen.items() if not name.startswith("support_")}
-    if own.get("correction_reserved_max", 0) % 1 == 0 and "correction_reserved_max" in own:
-        own["correction_reserved_max"] = int(own["correction_reserved_max"])
-    parameters = HybridParameters(**{**hybrid, **own})  # type: ignore[arg-type]
+    """Return pools, support facts and reserve of the cases at some values of `PARAMETERS`."""
+    parameters = _parameters(hybrid, chosen)
     changed = [_with_signals(case, config, chosen) for case in cases]
     arrays = pool_arrays(
         case_pools(changed),
@@ -254,12 +215,25 @@ def _arrays(
     return arrays, support_mask(changed, arrays), reserve
 
 
+def _parameters(hybrid: Mapping[str, float], chosen: Mapping[str, float]) -> HybridParameters:
+    own = {name: value for name, value in chosen.items() if not name.startswith("support_")}
+    if own.get("correction_reserved_max", 0) % 1 == 0 and "correction_reserved_max" in own:
+        own["correction_reserved_max"] = int(own["correction_reserved_max"])
+    return HybridParameters(**{**hybrid, **own})  # type: ignore[arg-type]
+
+
+def _check_chosen(hybrid: Mapping[str, float], chosen: Mapping[str, float]) -> None:
+    """Refuse a value here, before any worker starts."""
+    _parameters(hybrid, chosen)
+    for name in ("support_confirmed_days", "support_access_heat"):
+        value = chosen.get(name, 0)
+        if not (math.isfinite(value) and 0 <= value <= 36_500):
+            raise DeermemEvalError(f"{name} is {value:g}, and must be in 0..36500")
+
+
 def _with_signals(case: Case, config: ProtocolConfig, chosen: Mapping[str, float]) -> Case:
     """Return a case whose support facts carry their signals with another age or heat, where they do."""
     days, heat = chosen.get("support_confirmed_days"), chosen.get("support_access_heat")
-    for name, value in (("support_confirmed_days", days), ("support_access_heat", heat)):
-        if value is not None and not (math.isfinite(value) and 0 <= value <= 36_500):
-            raise DeermemEvalError(f"{name} is {value:g}, and must be in 0..36500")
     facts, usage = list(case.facts), dict(case.usage)
     for i, fact in enumerate(facts):
         if fact["id"] not in case.support_fact_ids:
@@ -272,9 +246,7 @@ def _with_signals(case: Case, config: ProtocolConfig, chosen: Mapping[str, float
     return replace(case, facts=tuple(facts), usage=usage)
 
 
-def _settings(
-    triples: Floats, capacities: Sequence[int], chosen: Mapping[str, float]
-) -> pd.DataFrame:
-    repeated = np.repeat(triples, len(capacities), axis=0)
-    table = pd.DataFrame(repeated, columns=list(WEIGHT_COLUMNS)).assign(**chosen)
-    return table.assign(capacity=np.tile(np.asarray(capacities), len(triples)))
+def _settings(part: _Part, capacities: Sequence[int]) -> pd.DataFrame:
+    repeated = np.repeat(part.triples, len(capacities), axis=0)
+    table = pd.DataFrame(repeated, columns=list(WEIGHT_COLUMNS)).assign(**part.chosen)
+    return table.assign(capacity=np.tile(np.asarray(capacities), len(part.triples)))

@@ -3,14 +3,21 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deermem_eval.verbs.options import absolute, print_json, say, whole_numbers
+from deermem_eval.verbs.options import (
+    absolute,
+    add_json,
+    add_workers,
+    print_json,
+    say,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from deermem_eval.memory import AuditedStore, StorePlace, Unsound
@@ -19,6 +26,7 @@ NAME = "audit"
 SUMMARY = "show what each policy would keep and evict of a DeerMem store; changes nothing"
 ROOT_VARIABLE = "DEERMEM_DATA_DIR"
 STORES_A_CHUNK = 50
+CHUNKS_A_WORKER = 8
 SHOWN = 5
 
 
@@ -52,7 +60,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output-file", metavar="FILE", help="where every eviction goes as CSV (default: nowhere)"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    add_workers(parser)
+    add_json(parser)
 
 
 def instant(text: str) -> datetime:
@@ -69,7 +78,7 @@ def instant(text: str) -> datetime:
 def run(options: argparse.Namespace) -> int:
     """Audit, and print what would go; exit 1 if anything is unsound."""
     from deermem_eval.errors import DeermemEvalError
-    from deermem_eval.memory import find_stores
+    from deermem_eval.memory import audit_places, find_stores
 
     for capacity in options.capacity:
         if capacity < 0:
@@ -77,7 +86,13 @@ def run(options: argparse.Namespace) -> int:
     if options.show_content and options.json:
         raise DeermemEvalError("--show-content is for the screen alone; leave out --json")
     root = Path(absolute(options.store or os.environ.get(ROOT_VARIABLE) or "~/.deermem"))
-    audited = _audited(find_stores(root), options.now or datetime.now(UTC), tuple(options.capacity))
+    now, capacities = options.now or datetime.now(UTC), tuple(options.capacity)
+    audited = _audited(
+        find_stores(root),
+        partial(audit_places, now=now, capacities=capacities),
+        workers=options.workers,
+        scheduler=options.scheduler,
+    )
     if options.json:
         return _print_json(audited)
     unsound: list[Unsound] = []
@@ -98,20 +113,25 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _audited(
-    places: "Iterable[StorePlace]", now: datetime, capacities: tuple[int, ...]
+    places: "Iterable[StorePlace]",
+    audit: "Callable[[Sequence[StorePlace]], list[AuditedStore]]",
+    *,
+    workers: int,
+    scheduler: str,
 ) -> "Iterator[AuditedStore]":
-    """Audit chunk by chunk, so that memory stays flat however many stores there are."""
+    """Audit some chunks at a time, so that memory stays flat however many stores there are."""
     from tqdm import tqdm
 
-    from deermem_eval.memory import audit_place
+    from deermem_eval.chunks import map_chunks
 
-    audit = partial(audit_place, now=now, capacities=capacities)
+    at_a_time = STORES_A_CHUNK * (CHUNKS_A_WORKER * workers if workers > 1 or scheduler else 1)
     iterator = iter(places)
     with tqdm(unit="store", disable=not sys.stderr.isatty()) as bar:
-        while chunk := list(islice(iterator, STORES_A_CHUNK)):
-            for store in map(audit, chunk):
-                yield store
-                bar.update()
+        while batch := list(islice(iterator, at_a_time)):
+            chunks = [batch[i : i + STORES_A_CHUNK] for i in range(0, len(batch), STORES_A_CHUNK)]
+            for stores in map_chunks(audit, chunks, workers=workers, scheduler=scheduler):
+                yield from stores
+                bar.update(len(stores))
 
 
 def _print_store(store: "AuditedStore", *, show_content: bool) -> None:

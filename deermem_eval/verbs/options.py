@@ -70,6 +70,24 @@ def add_weights(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add `--workers` and `--scheduler`."""
+    parser.add_argument(
+        "--workers",
+        type=positive_number,
+        default=1,
+        metavar="N",
+        help="processes that share the work; the result is the same (default: 1, this one)",
+    )
+    parser.add_argument(
+        "--scheduler",
+        default="",
+        metavar="ADDRESS|local",
+        help="Dask scheduler that shares out the work, such as tcp://127.0.0.1:8786, or local for a "
+        "Dask cluster of --workers processes (needs deermem-eval[distributed])",
+    )
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add `--output-dir` of a study."""
     parser.add_argument(

@@ -10,6 +10,7 @@ from deermem_eval.verbs.options import (
     add_dataset,
     add_json,
     add_protocol,
+    add_workers,
     numbers,
     print_json,
     protocol_name,
@@ -73,6 +74,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output-file", metavar="FILE", help="where the whole table goes as CSV (default: nowhere)"
     )
+    add_workers(parser)
     add_json(parser)
 
 
@@ -93,8 +95,10 @@ def run(options: argparse.Namespace) -> int:
     protocol = load_protocol(protocol_name(options))
     cases = load_cases(protocol, options.dataset)
     if options.regions:
-        if options.vary or options.output_file:
-            raise DeermemEvalError("--regions takes neither --vary nor --output-file")
+        if options.vary or options.output_file or options.workers > 1 or options.scheduler:
+            raise DeermemEvalError(
+                "--regions takes none of --vary, --output-file, --workers and --scheduler"
+            )
         return _regions(options, cases, protocol.config)
     if options.step is not None and options.weights:
         raise DeermemEvalError("--step and --weights exclude one another; give one")
@@ -110,16 +114,19 @@ def _grid(options: argparse.Namespace, cases: "Sequence[Case]", config: "Protoco
     names = [name for name, _ in options.vary]
     if len(names) > len(set(names)):
         raise DeermemEvalError("--vary names a parameter twice; give all of its values at once")
-    weights = [options.weights] if options.weights else simplex_grid(options.step or 0.05)
-    began = time.process_time()
+    step = 0.05 if options.step is None else options.step
+    weights = [options.weights] if options.weights else simplex_grid(step)
+    began = time.perf_counter()
     found = sweep(
         cases,
         config,
         weights=weights,
         capacities=options.capacity,
         parameters=dict(options.vary),
+        workers=options.workers,
+        scheduler=options.scheduler,
     )
-    seconds = time.process_time() - began
+    seconds = time.perf_counter() - began
     counts = found.counts()
     if options.output_file:
         content = counts.to_csv(index=False, lineterminator="\n").encode()

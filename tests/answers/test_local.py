@@ -44,7 +44,8 @@ def run_qa(server, cut):
 
     def command(folder, *arguments, key=KEY):
         line = [sys.executable, "-m", "deermem_eval", "run-qa", "--protocol", str(cut)]
-        line += ["--output-dir", str(folder), "--max-tokens", "16", *arguments, "--json"]
+        line += ["--output-dir", str(folder), "--max-tokens", "16", "--capacity", "3"]
+        line += [*arguments, "--json"]
         values = dict(zip(VARIABLES, (server.listening_address, key), strict=True))
         return line, {**os.environ, **values}
 

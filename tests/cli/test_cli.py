@@ -111,7 +111,7 @@ def refused(command, *arguments):
         (["--weights", "nan,1,0"], "the confidence weight is nan"),
         (["--weights", "0.5,0.5"], "weights has 2 values"),
         (["--weights", "a,b,c"], "'a,b,c' is not a list of numbers"),
-        (["--policy", "lru"], "policy 'lru' is not one of the protocol's: confidence, hybrid-v1"),
+        (["--policy", "lru"], "policy 'lru' is not one of confidence, hybrid-v1"),
         (["--protocol", "pr1"], "neither a shipped protocol (pr4789, sample)"),
         (["--protocol", "/nowhere"], "neither a shipped protocol"),
         (["--dataset", "/nowhere.json"], "data set /nowhere.json does not exist; check the path"),

@@ -212,6 +212,14 @@ def test_json_has_the_documented_keys(pair, command):
     assert found["unsound"][0]["path"].endswith("spoiled.md")
 
 
+def test_two_processes_find_what_one_finds(tmp_path, command):
+    for user in range(120):
+        Store(tmp_path, f"u{user:03d}").write("a", confidence=user / 200)
+    one = command("audit", tmp_path, "--json", *WHEN)
+    assert json.loads(one[1])["stores"][119]["user"] == "u119"
+    assert command("audit", tmp_path, "--json", *WHEN, "--workers", "2") == one
+
+
 def test_the_root_comes_from_the_environment(pair, command, monkeypatch):
     monkeypatch.setenv("DEERMEM_DATA_DIR", str(pair.root))
     assert "2 facts" in command("audit", *WHEN)[1]

@@ -1,6 +1,9 @@
 import copy
+import dataclasses
+import gc
 import json
 import math
+import pickle
 import warnings
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -9,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.policies import DuplicateFactIdWarning, select_facts_for_capacity
+from deermem_eval.policies import Decision, DuplicateFactIdWarning, select_facts_for_capacity
 
 NOW = datetime(2026, 8, 13, tzinfo=UTC)
 POLICIES = ("confidence", "hybrid-v1")
@@ -194,6 +197,61 @@ def test_a_naive_clock_means_utc_and_the_zone_does_not_matter():
 def test_a_parameter_out_of_range_is_refused(arguments, said):
     with pytest.raises(DeermemEvalError, match=said):
         kept([{"id": "a"}], **{"max_facts": 1, **arguments})
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_store_that_is_too_large_is_refused_in_one_line(policy):
+    facts = [{"id": "a"}] * 10_000_000
+    with pytest.raises(DeermemEvalError, match="holds 10,000,000 facts, and at most 1,000,000"):
+        select_facts_for_capacity(facts, max_facts=0, policy=policy, now=NOW)
+
+
+def test_a_decision_is_a_plain_value_whether_or_not_its_parts_were_asked_for():
+    facts = [{"id": "a", "confidence": 0.9}, {"id": "b", "confidence": 0.1}]
+
+    def decide():
+        return select_facts_for_capacity(facts, max_facts=1, policy="confidence", now=NOW)
+
+    asked = decide()
+    assert type(asked.evicted) is list
+    assert type(asked.scores) is dict
+    assert asked.evicted is asked.evicted
+    assert asked.evicted[0].components is not asked.scores["b"].components
+    written = Decision(asked.kept, asked.evicted, asked.scores, "confidence", 0)
+    assert asked == written == decide() == copy.deepcopy(decide())
+    assert pickle.loads(pickle.dumps(decide())) == written
+    assert repr(decide()) == repr(written)
+    assert dataclasses.asdict(decide()) == dataclasses.asdict(written)
+    assert dataclasses.replace(decide(), policy="mine").policy == "mine"
+    with pytest.raises(AttributeError, match="a decision has no content"):
+        decide().content  # noqa: B018
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        decide().evicted = []
+
+
+def test_what_is_made_late_shows_the_facts_as_they_were():
+    facts = [{"id": "a", "category": "goal"}, {"id": "b", "category": "goal"}]
+    decision = select_facts_for_capacity(facts, max_facts=0, policy="hybrid-v1", now=NOW)
+    for fact in facts:
+        fact.clear()
+    assert [(fact.fact_id, fact.category) for fact in decision.evicted] == [
+        ("b", "goal"),
+        ("a", "goal"),
+    ]
+    assert list(decision.scores) == ["a", "b"]
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_the_garbage_collector_is_left_as_it_was(is_enabled):
+    try:
+        (gc.enable if is_enabled else gc.disable)()
+        decision = select_facts_for_capacity(
+            [{"id": "a"}], max_facts=0, policy="confidence", now=NOW
+        )
+        assert decision.evicted
+        assert gc.isenabled() == is_enabled
+    finally:
+        gc.enable()
 
 
 facts_without_ties = st.lists(

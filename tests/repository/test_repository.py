@@ -16,7 +16,17 @@ from deermem_eval.report.table_files import read_table
 from deermem_eval.verbs import VERBS
 
 GROUND = {"chunks", "errors", "files", "reading", "places", "weights"}
-STREET = ["protocol", "cases", "policies", "selection", "answers", "grades", "drift", "memory", "report"]
+STREET = [
+    "protocol",
+    "cases",
+    "policies",
+    "selection",
+    "answers",
+    "grades",
+    "drift",
+    "memory",
+    "report",
+]
 LABELS = {
     "kept_fact_ids",
     "distractors",

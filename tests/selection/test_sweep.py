@@ -1,5 +1,7 @@
 """Sweeps: every setting of a grid, counted by scenario, suite and case."""
 
+import sys
+
 import pandas as pd
 import pytest
 
@@ -78,6 +80,18 @@ def test_cases_are_counted_too(historical, historical_cases):
     by_case = found.by_case()
     assert by_case["retained"].sum() == found.counts()["retained"].sum()
     assert pd.api.types.is_integer_dtype(by_case["retained"])
+
+
+@pytest.mark.parametrize("way", [{"workers": 2}, {"workers": 2, "scheduler": "local"}])
+def test_chunks_and_workers_change_no_byte(historical, historical_cases, monkeypatch, way):
+    grid = {"weights": simplex_grid(0.1), "capacities": [5, 7]}
+    ages = {"parameters": {"support_confirmed_days": [7, 90]}}
+    whole = sweep(historical_cases, historical.config, **grid, **ages)
+    monkeypatch.setattr(sys.modules[sweep.__module__], "CHUNK_TRIPLES", 25)
+    parted = sweep(historical_cases, historical.config, **grid, **ages, **way)
+    assert parted.retained.dtype == whole.retained.dtype
+    assert parted.retained.tobytes() == whole.retained.tobytes()
+    pd.testing.assert_frame_equal(parted.settings, whole.settings, check_exact=True)
 
 
 @pytest.mark.parametrize(
