@@ -9,7 +9,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -110,8 +110,30 @@ def parse_plain_yaml(text: str) -> Any:
     yaml.YAMLError, ValueError, RecursionError
         The text is not acceptable.
     """
-    may_be_special = _SPECIAL.search(text)  # a tag, an anchor or an alias, or a word in a sentence
-    return yaml.load(text, Loader=_PlainLoader if may_be_special else _FastPlainLoader)
+    if _SPECIAL.search(text):  # a tag, an anchor or an alias, or a word in a sentence
+        return yaml.load(text, Loader=_PlainLoader)
+    node = yaml.compose(text, Loader=_FastPlainLoader)
+    return None if node is None else _plain_value(node)
+
+
+def _plain_value(node: yaml.Node) -> Any:
+    """Return the value of a node without tags, as `_PlainLoader` would, with less ado."""
+    if isinstance(node, yaml.ScalarNode):
+        return _PLAIN_VALUES[node.tag](node.value)
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain_value(item) for item in node.value]
+    found: dict[str, Any] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode) or key.tag != TEXT_TAG:
+            raise yaml.MarkedYAMLError(
+                problem="a key is not plain text", problem_mark=key.start_mark
+            )
+        if key.value in found:
+            raise yaml.MarkedYAMLError(
+                problem=f"key {key.value!r} stands twice", problem_mark=key.start_mark
+            )
+        found[key.value] = _plain_value(value)
+    return found
 
 
 def parse_csv(
@@ -147,26 +169,7 @@ def parse_csv(
     return rows
 
 
-class _PlainKeys:
-    """Refuses keys that are no text, and those that stand twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
-                raise yaml.MarkedYAMLError(
-                    problem="a key is not plain text", problem_mark=key.start_mark
-                )
-            if key.value in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"key {key.value!r} stands twice", problem_mark=key.start_mark
-                )
-            seen.add(key.value)
-        made: dict[Any, Any] = super().construct_mapping(node, deep=deep)  # type: ignore[misc]
-        return made
-
-
-class _PlainLoader(_PlainKeys, yaml.SafeLoader):
+class _PlainLoader(yaml.SafeLoader):
     """A safe loader without tags, without aliases (which can expand without bound), without dates."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
@@ -182,12 +185,24 @@ class _PlainLoader(_PlainKeys, yaml.SafeLoader):
             )
         return super().compose_node(parent, index)
 
+    def construct_document(self, node: yaml.Node) -> Any:
+        return _plain_value(node)
 
-class _FastPlainLoader(_PlainKeys, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """The same in C, for text without anything that could be a tag, an anchor or an alias."""
+
+class _FastPlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Composes in C, for text without anything that could be a tag, an anchor or an alias."""
 
 
 _SPECIAL = re.compile(r"(?:^|[\s\[{,:?-])(?:[&*]\S|!)", re.MULTILINE)
+
+TEXT_TAG = "tag:yaml.org,2002:str"
+_PLAIN_VALUES: dict[str, Callable[[str], Any]] = {
+    TEXT_TAG: str,
+    "tag:yaml.org,2002:bool": lambda text: text == "true",
+    "tag:yaml.org,2002:null": lambda text: None,
+    "tag:yaml.org,2002:int": int,
+    "tag:yaml.org,2002:float": float,
+}
 
 # Only what looks the same to everybody: no octal 010, no 1:30 for 90, no yes for true, no dates.
 _PlainLoader.yaml_implicit_resolvers = {}

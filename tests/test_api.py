@@ -60,11 +60,13 @@ PUBLIC = {
     ],
     "deermem_eval.memory": [
         "POLICIES", "AuditedDecision", "AuditedFact", "AuditedStore", "MemoryStore", "StorePlace", "Unsound",
-        "UnsoundError", "audit_place", "audit_places", "audit_store", "default_capacities", "dirty_fields", "fact_paths",
+        "AUDIT_COLUMNS", "audit_table", "score_timeline", "StoreSettings", "add_facts", "confirm_facts", "fact_text", "record_search", "remove_facts",
+        "accessed", "after_search", "confirmed", "confirmed_ids", "injected_facts", "is_reinforced",
+        "load_patterns", "stale_facts", "UnsoundError", "audit_place", "audit_places", "audit_store", "default_capacities", "dirty_fields", "fact_paths",
         "find_stores", "prefix_of", "read_audit_events", "read_fact_file", "read_store", "read_usage",
     ],
     "deermem_eval.report": [
-        "change_flow", "half_life_sensitivity", "margins_by_case", "policy_capacity_curves", "protocol_drift",
+        "audit_overview", "change_flow", "fact_timeline", "half_life_sensitivity", "margins_by_case", "policy_capacity_curves", "protocol_drift",
         "shown_figure", "weight_triangle", "who_sees_what",
         "NotebookOutcome", "NotebookTask", "SavedFigure", "StudyFolders", "answer_stages", "answers_folder", "bank_table", "case_table",
         "default_run", "figure_title", "markdown_table", "optional_path", "p_overview", "plan_notebooks", "pool_anatomy",

@@ -10,7 +10,16 @@ from deermem_eval.memory.audit import (
     audit_store,
     default_capacities,
 )
+from deermem_eval.memory.confirmation import (
+    confirmed,
+    confirmed_ids,
+    injected_facts,
+    is_reinforced,
+    load_patterns,
+    stale_facts,
+)
 from deermem_eval.memory.fact_files import UnsoundError, dirty_fields, prefix_of, read_fact_file
+from deermem_eval.memory.life import AUDIT_COLUMNS, audit_table, score_timeline
 from deermem_eval.memory.stores import (
     MemoryStore,
     StorePlace,
@@ -21,26 +30,52 @@ from deermem_eval.memory.stores import (
     read_store,
     read_usage,
 )
+from deermem_eval.memory.usage import accessed, after_search
+from deermem_eval.memory.writing import (
+    StoreSettings,
+    add_facts,
+    confirm_facts,
+    fact_text,
+    record_search,
+    remove_facts,
+)
 
 __all__ = [
+    "AUDIT_COLUMNS",
     "POLICIES",
     "AuditedDecision",
     "AuditedFact",
     "AuditedStore",
     "MemoryStore",
     "StorePlace",
+    "StoreSettings",
     "Unsound",
     "UnsoundError",
+    "accessed",
+    "add_facts",
+    "after_search",
     "audit_place",
     "audit_places",
     "audit_store",
+    "audit_table",
+    "confirm_facts",
+    "confirmed",
+    "confirmed_ids",
     "default_capacities",
     "dirty_fields",
     "fact_paths",
+    "fact_text",
     "find_stores",
+    "injected_facts",
+    "is_reinforced",
+    "load_patterns",
     "prefix_of",
     "read_audit_events",
     "read_fact_file",
     "read_store",
     "read_usage",
+    "record_search",
+    "remove_facts",
+    "score_timeline",
+    "stale_facts",
 ]

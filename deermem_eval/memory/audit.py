@@ -185,13 +185,18 @@ def _guessed(store: MemoryStore, now: datetime) -> list[Unsound]:
 
 def _audited(decision: Decision, capacity: int) -> AuditedDecision:
     kept = tuple(str(fact["id"]) for fact in decision.kept)
-    cut = min((decision.scores[id_].value for id_ in kept), default=0.0)
+    ranked = sorted(decision.scores, key=lambda id_: decision.scores[id_].value, reverse=True)
+    by_score = set(ranked[:capacity])  # what would be kept without the reserve
+    cut = min((decision.scores[id_].value for id_ in kept if id_ in by_score), default=0.0)
     evicted = []
     for fact in decision.evicted:
         score = float(fact.score or 0.0)
         below = cut - score
-        reason = f"{below:.4f} below the cut" if below > 0 else "a reserved slot took its place"
-        if below == 0:
+        if fact.fact_id in by_score:
+            reason = "a reserved slot took its place"
+        elif below > 0:
+            reason = f"{below:.4f} below the cut"
+        else:
             reason = "level with the cut, and later in the store"
         evicted.append(
             AuditedFact(fact.fact_id, fact.category, score, dict(fact.components), reason)

@@ -48,7 +48,11 @@ def read_fact_file(path: Path) -> dict[str, Any]:
         The file is no fact: a link, a folder, too large, not UTF-8, without front matter, or of
         another id than its name.
     """
-    text = decoded(regular_file_bytes(path, FACT_BYTES_LIMIT), path)
+    return parse_fact(decoded(regular_file_bytes(path, FACT_BYTES_LIMIT), path), path)
+
+
+def parse_fact(text: str, path: Path) -> dict[str, Any]:
+    """Parse the text of a fact file; see `read_fact_file`."""
     lines = text.replace("\r\n", "\n")
     if not lines.startswith("---\n"):
         raise UnsoundError("it has no front matter between --- lines")

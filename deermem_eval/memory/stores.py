@@ -12,9 +12,11 @@ from deermem_eval.memory.fact_files import (
     ACTIVE,
     UnsoundError,
     decoded,
+    parse_fact,
     read_fact_file,
     regular_file_bytes,
 )
+from deermem_eval.memory.pending import read_pending
 
 SIDECAR_BYTES_LIMIT = 100_000_000
 USAGE_FILE = Path(".metadata") / "fact-usage.json"
@@ -95,9 +97,15 @@ def read_store(place: StorePlace) -> MemoryStore:
     if place.legacy is not None:
         return _legacy_store(place, place.legacy, usage, unsound)
     facts, paths = [], []
-    for path in fact_paths(place.folder):
+    pending = read_pending(place.folder)
+    coming = {
+        place.folder / name: text for name, text in (pending.write if pending else {}).items()
+    }
+    going = {place.folder / name for name in (pending.delete if pending else ())}
+    new = [path for path in coming if path.suffix == ".md"]
+    for path in sorted({*fact_paths(place.folder), *new} - going):
         try:
-            fact = read_fact_file(path)
+            fact = parse_fact(coming[path], path) if path in coming else read_fact_file(path)
         except UnsoundError as error:
             unsound.append(Unsound(str(path), str(error)))
             continue
@@ -174,10 +182,13 @@ def _legacy_store(
 
 
 def _sidecar(path: Path, kind: type) -> tuple[Any, list[Unsound]]:
-    if not os.path.lexists(path):
+    pending = read_pending(path.parent.parent)
+    coming = pending.write.get(f"{path.parent.name}/{path.name}") if pending else None
+    if coming is None and not os.path.lexists(path):
         return None, []
     try:
-        document = json.loads(decoded(regular_file_bytes(path, SIDECAR_BYTES_LIMIT), path))
+        text = coming or decoded(regular_file_bytes(path, SIDECAR_BYTES_LIMIT), path)
+        document = json.loads(text)
     except UnsoundError as error:
         return None, [Unsound(str(path), f"{error}; it counts as empty")]
     except (ValueError, RecursionError):

@@ -12,6 +12,7 @@ from deermem_eval.report.folders import (
     results_folder,
     study_folders,
 )
+from deermem_eval.report.memory_figures import audit_overview, fact_timeline
 from deermem_eval.report.notebooks import NotebookTask, plan_notebooks, shipped_notebooks
 from deermem_eval.report.overviews import (
     markdown_table,
@@ -39,10 +40,12 @@ __all__ = [
     "StudyFolders",
     "answer_stages",
     "answers_folder",
+    "audit_overview",
     "bank_table",
     "case_table",
     "change_flow",
     "default_run",
+    "fact_timeline",
     "figure_title",
     "half_life_sensitivity",
     "margins_by_case",

@@ -184,8 +184,8 @@ def test_notebooks_and_report_end_to_end(command, tmp_path):
     assert "holds no executed notebook" in refused(command, "report", *folder)
     code, out, err = command("notebooks", *folder, "--capacity", "6")
     assert code == 0
-    assert out.count("\n") == 6
-    every = "01_cases, 02_retention, 03_weights, 04_answers, 05_grades, 06_drift"
+    assert out.count("\n") == 7
+    every = "01_cases, 02_retention, 03_weights, 04_answers, 05_grades, 06_drift, 07_memory"
     assert f"executing {every}; tables and figures go to {output}" in err
     code, out, _ = command("report", *folder)
     assert code == 0
@@ -249,7 +249,10 @@ def test_the_published_files_alone_give_notebooks_and_page(command, subset, tmp_
         "notebooks", "--protocol", protocol.folder, "--dataset", dataset, "--output-dir", output
     )
     assert code == 0
-    assert "executing 01_cases, 02_retention, 03_weights, 04_answers, 05_grades, 06_drift" in err
+    assert (
+        "executing 01_cases, 02_retention, 03_weights, 04_answers, 05_grades, 06_drift, 07_memory"
+        in err
+    )
     code, out, _ = command("report", "--protocol", protocol.folder, "--output-dir", output)
     assert code == 0
     assert "20/45 27/45 35/45" in out

@@ -57,6 +57,18 @@ def test_a_correction_against_ten_preferences(store):
     assert of_hybrid.reserved_correction_slots == 1
     (lost,) = of_hybrid.evicted
     assert lost.reason == "a reserved slot took its place"
+    (lost,) = of_confidence.evicted
+    assert lost.reason == "0.2000 below the cut"
+
+
+def test_reasons_tell_the_cut_from_the_reserve(store):
+    for i in range(6):
+        store.write(f"p{i}", confidence=0.9 - i / 100)
+    store.write("correction", category="correction", confidence=0.1)
+    (_, of_hybrid) = audited(store, capacities=[4]).decisions
+    found = {fact.fact_id: fact.reason for fact in of_hybrid.evicted}
+    assert found["p3"] == "a reserved slot took its place"
+    assert found["p5"] == "0.0195 below the cut"
 
 
 def test_users_agents_and_older_stores_are_found_in_order(tmp_path):

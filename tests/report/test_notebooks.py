@@ -15,7 +15,15 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.report import plan_notebooks, run_notebooks, shipped_notebooks
 from deermem_eval.report.execution import normalised
 
-NAMES = ("01_cases", "02_retention", "03_weights", "04_answers", "05_grades", "06_drift")
+NAMES = (
+    "01_cases",
+    "02_retention",
+    "03_weights",
+    "04_answers",
+    "05_grades",
+    "06_drift",
+    "07_memory",
+)
 
 
 def code_cells(path):
@@ -53,6 +61,7 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
         "04_answers": {"capacity": 5, "model": "mine"},
         "05_grades": {"run": "run1"},
         "06_drift": {"a": "single-newline", "b": "run2"},
+        "07_memory": {"now": "2027-01-01T00:00:00Z"},
     }[name]
     tasks = plan_notebooks([name], {**parameters, "output_dir": str(output)})
     (outcome,) = run_notebooks(tasks, tmp_path / "executed")
@@ -60,7 +69,7 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
     executed = nbformat.read(outcome.path, as_version=4)
     verdict = executed.cells[-1].outputs[-1].data["text/markdown"]
     assert ("not checked here" in verdict) == (
-        name in ("02_retention", "03_weights", "04_answers", "06_drift")
+        name in ("02_retention", "03_weights", "04_answers", "06_drift", "07_memory")
     )
     expected = {
         "01_cases": "pool_anatomy.svg",
@@ -69,6 +78,7 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
         "04_answers": "answers_by_stage.svg",
         "05_grades": "qa_accuracy.svg",
         "06_drift": "protocol_drift.svg",
+        "07_memory": "store_audit.svg",
     }[name]
     assert expected in {path.name for path in output.iterdir()}
     assert {path.name for path in tmp_path.iterdir()} == {"executed", "results"}
@@ -230,7 +240,7 @@ def test_grades_wait_for_the_answers_of_the_same_batch(small, tmp_path):
     parameters["output_dir"] = str(tmp_path / "out")
     tasks = plan_notebooks([], parameters)
     assert [task.name for task in tasks] == list(NAMES)
-    assert [task.after for task in tasks] == ["", "", "", "", "04_answers", ""]
+    assert [task.after for task in tasks] == ["", "", "", "", "04_answers", "", ""]
     asked_elsewhere = plan_notebooks([], {**parameters, "run_dir": str(tmp_path / "mine")})
     assert [task.name for task in asked_elsewhere] == [
         name for name in NAMES if name != "05_grades"
