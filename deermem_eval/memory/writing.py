@@ -6,6 +6,7 @@ capacity removes leaves the disk in the same change as the fact that came; sidec
 """
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,6 +40,10 @@ from deermem_eval.policies import (
 LOCK_FILE = Path(".metadata") / ".lock"
 TITLE_CHARS = 60
 Facts = dict[str, dict[str, Any]]
+
+
+class BrokenSidecarWarning(UserWarning):
+    """A sidecar could not be read, counts as empty, and may be written anew; the warning names it."""
 
 
 @dataclass(frozen=True)
@@ -243,14 +248,17 @@ def _sidecars(
 ) -> dict[str, str]:
     """Return the sidecars that change: usage without what is gone, the audit with one more event."""
     found = {}
-    usage, _ = read_usage(folder)
+    usage, broken = read_usage(folder)
     left = {id_: entry for id_, entry in usage.items() if id_ not in gone}
     if left != usage:
         found[str(USAGE_FILE)] = json_document(left).decode()
     if event is not None:
-        events, _ = read_audit_events(folder)
+        events, problems = read_audit_events(folder)
+        broken += problems
         kept = [*events, event][-settings.audit_events :]
         found[str(AUDIT_FILE)] = json_document(kept).decode()
+    for one in broken:
+        warnings.warn(f"{one.path}: {one.reason}", BrokenSidecarWarning, stacklevel=4)
     return found
 
 

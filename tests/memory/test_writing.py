@@ -251,6 +251,17 @@ def test_a_search_touches_no_fact_file(tmp_path):
     assert read_store(StorePlace("", "a", tmp_path)).usage["a"]["accessCount"] == 1
 
 
+def test_a_broken_sidecar_is_named_and_counts_as_empty(tmp_path):
+    keeping = StoreSettings(1, policy="hybrid-v1")
+    add_facts(tmp_path, [{"id": "a", "confidence": 0.9}], keeping, now=NOW)
+    (tmp_path / ".metadata" / "eviction-audit.json").write_text('[{"half')
+    with pytest.warns(
+        writing.BrokenSidecarWarning, match=r"eviction-audit.json: it is not valid JSON"
+    ):
+        add_facts(tmp_path, [{"id": "b", "confidence": 0.1}], keeping, now=NOW)
+    assert len(read_audit_events(tmp_path)[0]) == 1
+
+
 @pytest.mark.parametrize("id_", ["", "../x", "a/b", "é", None, 7, "x" * 201])
 def test_an_id_that_is_none_is_refused_and_nothing_written(tmp_path, id_):
     with pytest.raises(DeermemEvalError, match="letters, digits, _ and - only"):
