@@ -139,7 +139,7 @@ def test_a_run_under_one_policy_is_graded_without_a_comparison(tmp_path, sample,
     assert len(rows) == 45
     assert not (folder / "qa.stats.json").exists()
     assert verify_run(folder, sample).holds
-    with pytest.raises(DeermemEvalError, match="policy 'lru' is not one of the protocol's"):
+    with pytest.raises(DeermemEvalError, match="policy 'lru' is not one of confidence"):
         answer(tmp_path / "other", sample, cases, **{"qa.policies": ["lru"]})
     assert not (tmp_path / "other").exists()
 
