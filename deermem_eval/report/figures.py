@@ -12,8 +12,8 @@ from deermem_eval.report.style import (
     COMPONENT_COLOURS,
     COMPONENT_HATCHES,
     POLICY_COLOURS,
-    POLICY_MARKERS,
     house_style,
+    policy_look,
     set_title,
 )
 
@@ -89,12 +89,13 @@ def retention_by_capacity(
         for axis in axes[len(panels) - 2 : len(panels)]:
             axis.set_xlabel("capacity")
         figure.supylabel("support facts retained", fontsize=6.5)
-        if _part_visibly(panels[0][1]):
+        if overall["policy"].nunique() <= len(POLICY_COLOURS) and _part_visibly(panels[0][1]):
             _label_lines(axes[0], panels[0][1])
         else:
             handles = [
-                Line2D([], [], color=POLICY_COLOURS[name], marker=POLICY_MARKERS[name], label=name)
+                Line2D([], [], color=colour, marker=marker, label=name)
                 for name in overall["policy"].unique()
+                for colour, marker in [policy_look(name, list(overall["policy"].unique()))]
             ]
             figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
         set_title(figure, _retention_message(overall, capacity))
@@ -149,14 +150,17 @@ def _draw_pool(axis: Axes, pool: pd.DataFrame) -> None:
 
 def _draw_retention(axis: Axes, name: str, table: pd.DataFrame) -> None:
     cases = int(table["cases"].iloc[0])
-    sizes = {policy: 4.5 - 2 * place for place, policy in enumerate(table["policy"].unique())}
+    policies = list(table["policy"].unique())
     for policy, line in table.groupby("policy", sort=False):
+        colour, marker = policy_look(str(policy), policies)
         axis.plot(
             line["capacity"],
             line["retained"],
-            color=POLICY_COLOURS[str(policy)],
-            marker=POLICY_MARKERS[str(policy)],
-            markersize=sizes[policy],  # where lines coincide, both are seen
+            color=colour,
+            marker=marker,
+            markersize=max(
+                1.5, 4.5 - 2 * policies.index(policy)
+            ),  # where lines coincide, both show
             clip_on=False,
         )
     axis.set_ylim(0, cases)
@@ -187,7 +191,7 @@ def _label_lines(axis: Axes, table: pd.DataFrame) -> None:
             textcoords="offset points",
             ha="left" if is_left else "right",
             va="top" if is_upper else "bottom",
-            color=POLICY_COLOURS[str(policy)],
+            color=policy_look(str(policy), list(wide.columns))[0],
             fontweight="bold",
         )
 

@@ -2,7 +2,7 @@
 
 import io
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,8 @@ GREY = "#7a7a7a"
 ACCENT = "#0072b2"  # colour-blind safe (Okabe and Ito), and darker than the grey in grey print
 POLICY_COLOURS = {"confidence": GREY, "hybrid-v1": ACCENT}
 POLICY_MARKERS = {"confidence": "o", "hybrid-v1": "s"}
+OTHER_COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#8c6d31", "#5c5c8a")
+OTHER_MARKERS = ("^", "D", "v", "P", "X", "<", ">")
 COMPONENT_COLOURS = {
     "confidence": GREY,
     "confirmationFreshness": "#56b4e9",
@@ -68,6 +70,22 @@ class SavedFigure:
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, object], dict[str, object]]:
         shown = {"alt": self.alt, "width": self.width_pixels}
         return {"image/png": self.png, "text/plain": self.alt}, {"image/png": shown}
+
+
+def policy_look(name: str, others: Sequence[str]) -> tuple[str, str]:
+    """Return a policy's colour and marker: the two have their own, the others by their place.
+
+    Parameters
+    ----------
+    name : str
+    others : sequence of str
+        Every policy of the figure, in its order.
+    """
+    if name in POLICY_COLOURS:
+        return POLICY_COLOURS[name], POLICY_MARKERS[name]
+    place = [other for other in others if other not in POLICY_COLOURS].index(name)
+    turn = place % len(OTHER_COLOURS)
+    return OTHER_COLOURS[turn], OTHER_MARKERS[turn]
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from deermem_eval.report.style import (
     ACCENT,
     COLUMN_INCHES,
     GREY,
+    OTHER_COLOURS,
     POLICY_COLOURS,
     house_style,
     set_title,
@@ -20,7 +21,6 @@ from deermem_eval.report.style import (
 
 MARK = "#d55e00"
 DOT_ROW_INCHES = 0.085
-OTHERS = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#8c6d31", "#5c5c8a")
 DASHES = ("-", "--", "-.", ":")
 
 
@@ -160,7 +160,10 @@ def policy_capacity_curves(curves: pd.DataFrame, *, capacity: int) -> Figure:
                 look: dict[str, Any] = {"color": POLICY_COLOURS[name], "linewidth": 2.2}
             else:
                 place = others.index(name)
-                colour, dash = OTHERS[place % len(OTHERS)], DASHES[place % len(DASHES)]
+                colour, dash = (
+                    OTHER_COLOURS[place % len(OTHER_COLOURS)],
+                    DASHES[place % len(DASHES)],
+                )
                 look = {"color": colour, "linestyle": dash, "linewidth": 1.0}
             axis.plot(line["capacity"], line["retained"], label=name, clip_on=False, **look)
         chance = overall[overall["expected"].notna()]

@@ -30,8 +30,17 @@ def region_parts(parts: Sequence[Overlay]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def policy_curves(cases: Sequence[Case], config: ProtocolConfig) -> pd.DataFrame:
+def policy_curves(
+    cases: Sequence[Case], config: ProtocolConfig, *, more: Sequence[str] = ()
+) -> pd.DataFrame:
     """Count what every policy retains at every capacity, the bound and chance included.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+    config : ProtocolConfig
+    more : sequence of str
+        Further policies, as `module:function`.
 
     Returns
     -------
@@ -39,7 +48,7 @@ def policy_curves(cases: Sequence[Case], config: ProtocolConfig) -> pd.DataFrame
         As `retention_by_suite()` returns it, with a column `expected`: what chance retains on
         average, exactly, for the policy `random` and missing for the others.
     """
-    settings = policy_settings(config, policies=policy_names())
+    settings = policy_settings(config, policies=[*policy_names(), *more])
     capacities = range(1, config.pool.size + 1)
     decisions = decide(cases, settings, capacities, now=config.evaluation_time)
     table = retention_by_suite(decision_table(decisions))

@@ -56,7 +56,11 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
     output = tmp_path / "results"
     parameters = {
         "01_cases": {"capacity": 3, "case_id": "correction_language", "weights": [0.5, 0.3, 0.2]},
-        "02_retention": {"capacity": 9, "weights": [0.2, 0.4, 0.4]},
+        "02_retention": {
+            "capacity": 9,
+            "weights": [0.2, 0.4, 0.4],
+            "policies": ["hybrid-v1", "recency"],
+        },
         "03_weights": {"capacity": 5, "weights": [0.5, 0.3, 0.2], "step": 0.1},
         "04_answers": {"capacity": 5, "model": "mine"},
         "05_grades": {"run": "run1"},
