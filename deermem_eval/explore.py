@@ -86,7 +86,10 @@ def _panel(
     from IPython.display import display
 
     def slider(name: str, value: float) -> Any:
-        return widgets.FloatSlider(value, min=0, max=1, step=SLIDER_STEP, description=name)
+        wide = {"description_width": "initial"}  # else the name is cut
+        return widgets.FloatSlider(
+            value, min=0, max=1, step=SLIDER_STEP, description=name, style=wide
+        )
 
     confidence, confirmation = slider("confidence", weights[0]), slider("confirmation", weights[1])
     access = widgets.Label()
