@@ -105,7 +105,8 @@ def refuse_bad_study(parameters: Mapping[str, Any]) -> None:
         As the calls raise it.
     """
     protocol = load_protocol(parameters["protocol"])
-    cases = load_cases(protocol, optional_path(parameters.get("dataset", "")))
+    has_cases = "dataset" in parameters  # 07_memory needs none
+    cases = load_cases(protocol, optional_path(parameters["dataset"])) if has_cases else ()
     if "capacity" in parameters:
         check_capacities([parameters["capacity"]], protocol.config.pool.size)
     policy_settings(protocol.config, weights=parameters.get("weights", ()))
