@@ -34,7 +34,6 @@ Layer = Literal[
 ]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
 """The layers from the aggregate down: what two things can agree on while all below it differs."""
-DECISION_LAYERS: tuple[Layer, ...] = LAYERS[: LAYERS.index("request bytes")]
 
 RecordsOf = Callable[[Details], Sequence[Record]]
 """Gives the records of a data set, or of a table of facts, as the details render them."""

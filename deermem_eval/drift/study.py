@@ -12,10 +12,10 @@ from deermem_eval.drift.variants import PUBLISHED, VARIANTS
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import sha256_hex
 from deermem_eval.grades import read_outcomes
+from deermem_eval.grades.study import OUTCOMES
 from deermem_eval.places import working_path
 from deermem_eval.protocol import Protocol, with_run_config
 
-OUTCOMES = "outcomes.csv"
 NOISE_COLUMNS = ["case_id", "policy", "request_fingerprint", "answer_sha256", "correct"]
 
 

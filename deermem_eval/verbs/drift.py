@@ -2,7 +2,6 @@
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deermem_eval.verbs.options import (
@@ -10,6 +9,7 @@ from deermem_eval.verbs.options import (
     add_dataset,
     add_json,
     add_protocol,
+    add_upstream,
     cache_folder,
     print_json,
     protocol_name,
@@ -43,13 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_protocol(parser)
     add_dataset(parser)
-    parser.add_argument(
-        "--upstream",
-        type=Path,
-        metavar="DIR",
-        help="the protocol's texts: a local copy of deer-flow's deermem_eviction/ (default: what "
-        "`fetch` has brought, if it is there)",
-    )
+    add_upstream(parser)
     add_cache(parser)
     add_json(parser)
 

@@ -48,6 +48,17 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_upstream(parser: argparse.ArgumentParser) -> None:
+    """Add `--upstream` of a verb that reads texts."""
+    parser.add_argument(
+        "--upstream",
+        type=Path,
+        metavar="DIR",
+        help="the protocol's texts: a local copy of deer-flow's deermem_eviction/ (default: what "
+        "`fetch` has brought, if it is there)",
+    )
+
+
 def add_selector(parser: argparse.ArgumentParser) -> None:
     """Add `--selector`; see `selector_name`."""
     parser.add_argument(

@@ -9,6 +9,7 @@ from deermem_eval.verbs.options import (
     add_cache,
     add_json,
     add_protocol,
+    add_upstream,
     cache_folder,
     print_json,
     protocol_name,
@@ -33,13 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "qa.rows.jsonl or responses/",
     )
     add_protocol(parser)
-    parser.add_argument(
-        "--upstream",
-        type=Path,
-        metavar="DIR",
-        help="the protocol's texts: a local copy of deer-flow's deermem_eviction/ (default: what "
-        "`fetch` has brought, if it is there)",
-    )
+    add_upstream(parser)
     parser.add_argument(
         "--dataset",
         type=Path,
