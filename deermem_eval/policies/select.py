@@ -149,11 +149,17 @@ def select_facts_for_capacity(
 
     # Stable, also reversed: ties stay in input order.
     ranked = sorted(range(len(stored)), key=columns.values.__getitem__, reverse=True)
-    categories = [_text(fact.get("category")) or DEFAULT_CATEGORY for fact in stored]
+    categories = [
+        text
+        if type(text := fact.get("category")) is str and text
+        else _text(text) or DEFAULT_CATEGORY
+        for fact in stored
+    ]
     slots = 0
     if policy == EVICTION_POLICY_HYBRID_V1:
         slots = min(correction_reserved_max, math.ceil(max_facts * correction_reserved_fraction))
-    corrections = (rank for rank, i in enumerate(ranked) if _is_correction(categories[i]))
+    named = {category for category in set(categories) if _is_correction(category)}
+    corrections = (rank for rank, i in enumerate(ranked) if categories[i] in named)
     reserved = list(islice(corrections, slots))
     kept, gone = _parted(ranked, max_facts, reserved)
     gone.reverse()

@@ -5,7 +5,7 @@ function in `scores` that knows what to do with it.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -23,8 +23,12 @@ from deermem_eval.policies.scores import (
 
 Fields = Mapping[str, Any]
 LARGEST_PLAIN_HEAT = 1e300
+TWO_TO_THE = (2.0).__pow__
+BLOCK_FACTS = 8_192
 MANY_TIMES = 20_000
-"""From here on times are read on arrays, which costs the import of numpy once."""
+"""From so many facts on times are read on arrays, which costs the import of numpy once."""
+
+Decays = Callable[[list[Any], datetime, float], list[float | None]]
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,35 @@ def hybrid_columns(
     now: datetime,
     parameters: HybridParameters,
 ) -> ScoreColumns:
-    """Score facts, given with the usage entry of each, as `hybrid_score()` does."""
+    """Score facts, given with the usage entry of each, as `hybrid_score()` does.
+
+    A large store is read block by block, so that its facts are still in the processor's cache when
+    the next of their fields is read.
+    """
+    if len(facts) <= BLOCK_FACTS:
+        return _hybrid_block(facts, usage_entries, now, parameters, _decays)
+    values: list[float] = []
+    components: dict[str, list[float]] = {}
+    decays = _decays if len(facts) < MANY_TIMES else _decays_on_arrays
+    for start in range(0, len(facts), BLOCK_FACTS):
+        block = slice(start, start + BLOCK_FACTS)
+        columns = _hybrid_block(facts[block], usage_entries[block], now, parameters, decays)
+        values += columns.values
+        for name, column in columns.components.items():
+            components.setdefault(name, []).extend(column)
+    return ScoreColumns(values, components)
+
+
+def _hybrid_block(
+    facts: Sequence[Fields],
+    usage_entries: Sequence[object],
+    now: datetime,
+    parameters: HybridParameters,
+    decays: Decays,
+) -> ScoreColumns:
     confidences = _confidences(facts)
-    freshness = _freshness(facts, now, parameters.confirmation_half_life_days)
-    heats = _heats(usage_entries, now, parameters.access_half_life_days)
+    freshness = _freshness(facts, now, parameters.confirmation_half_life_days, decays)
+    heats = _heats(usage_entries, now, parameters.access_half_life_days, decays)
     a, b, c = (
         parameters.confidence_weight,
         parameters.confirmation_weight,
@@ -88,16 +117,27 @@ def _confidences(facts: Sequence[Fields]) -> list[float]:
     ]
 
 
-def _freshness(facts: Sequence[Fields], now: datetime, half_life_days: float) -> list[float]:
-    found = _decays([fact.get("lastConfirmedAt") for fact in facts], now, half_life_days)
-    never = [i for i, decay in enumerate(found) if decay is None]
-    created = _decays([facts[i].get("createdAt") for i in never], now, half_life_days)
-    for i, decay in zip(never, created, strict=True):
-        found[i] = 0.0 if decay is None else NEVER_CONFIRMED_DISCOUNT * decay
+def _freshness(
+    facts: Sequence[Fields], now: datetime, half_life_days: float, decays: Decays
+) -> list[float]:
+    times = [fact.get("lastConfirmedAt") for fact in facts]
+    never = [i for i, time in enumerate(times) if time is None]
+    for i in never:
+        times[i] = facts[i].get("createdAt")
+    found = decays(times, now, half_life_days)
+    for i in never:
+        found[i] = NEVER_CONFIRMED_DISCOUNT * (found[i] or 0.0)
+    if None in found:
+        unread = [i for i, decay in enumerate(found) if decay is None]
+        created = decays([facts[i].get("createdAt") for i in unread], now, half_life_days)
+        for i, decay in zip(unread, created, strict=True):
+            found[i] = NEVER_CONFIRMED_DISCOUNT * (decay or 0.0)
     return found  # type: ignore[return-value]
 
 
-def _heats(usage_entries: Sequence[object], now: datetime, half_life_days: float) -> list[float]:
+def _heats(
+    usage_entries: Sequence[object], now: datetime, half_life_days: float, decays: Decays
+) -> list[float]:
     heats = [0.0] * len(usage_entries)
     warm, stored, times = [], [], []
     for i, entry in enumerate(usage_entries):
@@ -112,37 +152,40 @@ def _heats(usage_entries: Sequence[object], now: datetime, half_life_days: float
                 continue
         heats[i] = access_heat(entry, now, half_life_days)
     log1p, scale = math.log1p, HEAT_SCALE
-    for i, heat, decay in zip(warm, stored, _decays(times, now, half_life_days), strict=True):
+    for i, heat, decay in zip(warm, stored, decays(times, now, half_life_days), strict=True):
         if decay is not None:
-            heats[i] = min(1.0, log1p(heat * decay) / scale)
+            warmth = log1p(heat * decay) / scale
+            heats[i] = min(1.0, warmth)
     return heats
 
 
 def _decays(times: list[Any], now: datetime, half_life_days: float) -> list[float | None]:
     """Return `decay_since()` of each time, read once where many are equal."""
-    texts = [time for time in times if type(time) is str]
-    distinct = set(texts)
-    if 2 * len(distinct) < len(times):
-        decays = _decays_of_each(distinct, now, half_life_days)
-        known = dict(zip(distinct, decays, strict=True))
-        return [
-            known[time] if type(time) is str else decay_since(time, now, half_life_days)
-            for time in times
-        ]
-    if len(texts) >= MANY_TIMES:
-        from deermem_eval.policies.time_arrays import days_since  # 0.1 s to import
+    distinct = {time for time in times if type(time) is str}
+    if 2 * len(distinct) >= len(times):
+        return _decays_of_each(times, now, half_life_days)
+    known = dict(zip(distinct, _decays_of_each(distinct, now, half_life_days), strict=True))
+    return [
+        known[time] if type(time) is str else decay_since(time, now, half_life_days)
+        for time in times
+    ]
 
-        days = days_since(texts, now)
-        if days is not None:
-            decays = [2.0 ** (-d / half_life_days) if d > 0 else 1.0 for d in days]
-            if len(decays) == len(times):
-                return decays
-            rest = iter(decays)
-            return [
-                next(rest) if type(time) is str else decay_since(time, now, half_life_days)
-                for time in times
-            ]
-    return _decays_of_each(times, now, half_life_days)
+
+def _decays_on_arrays(times: list[Any], now: datetime, half_life_days: float) -> list[float | None]:
+    """Return `decay_since()` of each time, on arrays where all texts have one form."""
+    from deermem_eval.policies.time_arrays import half_lives_until  # 0.1 s to import
+
+    texts = [time for time in times if type(time) is str]
+    exponents = half_lives_until(texts, now, half_life_days) if texts else None
+    if exponents is None:
+        return _decays(times, now, half_life_days)
+    decays = map(TWO_TO_THE, exponents)
+    if len(texts) == len(times):
+        return list(decays)
+    return [
+        next(decays) if type(time) is str else decay_since(time, now, half_life_days)
+        for time in times
+    ]
 
 
 def _decays_of_each(

@@ -1,4 +1,4 @@
-"""Days since very many stored times, on arrays: bit for bit as `decay_since()` counts them."""
+"""Half-lives since very many stored times, on arrays: bit for bit as `decay_since()` counts them."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,8 +14,10 @@ EXACT_MICROSECONDS = 2**53
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def days_since(texts: Sequence[str], now: datetime) -> list[float] | None:
-    """Return the days from each time to `now`; negative where it is to come.
+def half_lives_until(
+    texts: Sequence[str], now: datetime, half_life_days: float
+) -> list[float] | None:
+    """Return minus the half-lives from each time to `now`; zero where it is to come.
 
     Returns
     -------
@@ -57,5 +59,6 @@ def days_since(texts: Sequence[str], now: datetime) -> list[float] | None:
     since = (now - EPOCH) // timedelta(microseconds=1) - then
     if np.abs(since).max() >= EXACT_MICROSECONDS:
         return None
-    days: list[float] = (since / 1_000_000 / SECONDS_A_DAY).tolist()
-    return days
+    days = since / 1_000_000 / SECONDS_A_DAY
+    exponents: list[float] = (-np.maximum(days, 0.0) / half_life_days).tolist()
+    return exponents

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from deermem_eval.policies import HybridParameters, hybrid_score, store_scores
 from deermem_eval.policies.scores import SECONDS_A_DAY, decay_since, parse_timestamp
 from deermem_eval.policies.store_scores import hybrid_columns
-from deermem_eval.policies.time_arrays import days_since
+from deermem_eval.policies.time_arrays import half_lives_until
 
 NOW = datetime(2026, 8, 13, 11, 30, 59, 123_456, tzinfo=UTC)
 
@@ -71,6 +71,7 @@ def test_a_store_scores_as_its_facts_do(pairs, times, now, on_arrays):
     facts, entries = [list(column) * times for column in zip(*pairs, strict=True)] or [[], []]
     parameters = HybridParameters()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store_scores, "BLOCK_FACTS", 5)
         patch.setattr(store_scores, "MANY_TIMES", 1 if on_arrays else 20_000)
         columns = hybrid_columns(facts, entries, now, parameters)
     expected = [hybrid_score(f, e, now, parameters) for f, e in zip(facts, entries, strict=True)]
@@ -85,14 +86,15 @@ def test_a_store_scores_as_its_facts_do(pairs, times, now, on_arrays):
     st.sampled_from(["", "Z", "+00:00"]),
     CLOCKS,
 )
-def test_days_on_arrays_are_those_of_the_scores(times, precision, zone, now):
+def test_half_lives_on_arrays_are_those_of_the_scores(times, precision, zone, now):
     texts = [time.isoformat(timespec=precision) + zone for time in times]
-    expected = [(now - parse_timestamp(text)).total_seconds() / SECONDS_A_DAY for text in texts]
-    days = days_since(texts, now)
-    if max(map(abs, expected)) < 365 * 285:
-        assert list(map(bits, days)) == list(map(bits, expected))
+    days = [(now - parse_timestamp(text)).total_seconds() / SECONDS_A_DAY for text in texts]
+    expected = [-max(day, 0.0) / 90 for day in days]
+    exponents = half_lives_until(texts, now, 90)
+    if max(map(abs, days)) < 365 * 285:
+        assert list(map(bits, exponents)) == list(map(bits, expected))
     else:
-        assert days is None or list(map(bits, days)) == list(map(bits, expected))
+        assert exponents is None or list(map(bits, exponents)) == list(map(bits, expected))
 
 
 PLAIN = "2026-08-06T10:00:00Z"
@@ -118,12 +120,13 @@ PLAIN = "2026-08-06T10:00:00Z"
     ],
 )
 def test_one_text_of_another_form_sends_all_the_long_way(text):
-    assert days_since([PLAIN, text], NOW) is None
-    assert days_since([PLAIN, PLAIN], NOW) is not None
+    assert half_lives_until([PLAIN, text], NOW, 90) is None
+    assert half_lives_until([PLAIN, PLAIN], NOW, 90) is not None
 
 
 def test_a_large_store_with_one_odd_time_scores_as_its_facts_do(monkeypatch):
     monkeypatch.setattr(store_scores, "MANY_TIMES", 100)
+    monkeypatch.setattr(store_scores, "BLOCK_FACTS", 100)
     facts = [{"createdAt": (NOW - timedelta(hours=h)).isoformat()[:19] + "Z"} for h in range(300)]
     for odd in (PLAIN, " 2026-08-06 ", "soon", None):
         facts[150] = {"createdAt": odd}
