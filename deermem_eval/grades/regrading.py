@@ -169,7 +169,11 @@ def changed_rows(graded: pd.DataFrame, regrades: pd.DataFrame) -> pd.DataFrame:
 
 
 def gradings_by_suite(
-    graded: pd.DataFrame, regrades: pd.DataFrame, protocol: Protocol
+    graded: pd.DataFrame,
+    regrades: pd.DataFrame,
+    protocol: Protocol,
+    *,
+    policies: Sequence[str] = ("confidence", "hybrid-v1"),
 ) -> pd.DataFrame:
     """Set the paired statistics of every grading beside those of the frozen one.
 
@@ -182,7 +186,7 @@ def gradings_by_suite(
     tables = []
     for grading in (FROZEN_GRADER, *regrades["grading"].unique()):
         rows = graded if grading == FROZEN_GRADER else with_grading(graded, regrades, grading)
-        paired = paired_by_suite(rows, protocol.config)
+        paired = paired_by_suite(rows, protocol.config, policies=policies)
         tables.append(
             paired.assign(
                 grading=grading,

@@ -20,6 +20,7 @@ from deermem_eval.grades.outcomes import (
 )
 from deermem_eval.grades.regrading import read_disputed, read_regrades, regrade
 from deermem_eval.places import working_path
+from deermem_eval.policies import policy_names
 from deermem_eval.protocol import Protocol
 from deermem_eval.selection import policy_settings
 
@@ -129,11 +130,11 @@ def _run_facts(name: str, marker: RunMarker, rows: Iterable[GradedRow]) -> pd.Da
 def _refuse_other_rows(
     graded: pd.DataFrame, protocol: Protocol, cases: Sequence[Case], source: Path
 ) -> None:
-    known = {setting.name for setting in policy_settings(protocol.config)}
-    unknown = set(graded["policy"]) - known
+    known = {setting.name for setting in policy_settings(protocol.config)} | set(policy_names())
+    unknown = {policy for policy in set(graded["policy"]) - known if ":" not in policy}
     if unknown:
         raise DeermemEvalError(
-            f"{source}: policy {min(unknown)!r} is not one of the protocol's, "
+            f"{source}: policy {min(unknown)!r} is not one of "
             f"{', '.join(sorted(known))}; correct it"
         )
     known_cases = {(case.case_id, case.scenario, case.source) for case in cases}

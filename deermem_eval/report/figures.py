@@ -104,6 +104,8 @@ def retention_by_capacity(
 
 def _draw_pool(axis: Axes, pool: pd.DataFrame) -> None:
     kept = pool["kept"].to_list()
+    has_scores = pool["score"].notna().all()
+    pool = pool.fillna({"score": 0.0, **dict.fromkeys(COMPONENT_LABELS, 0.0)})
     left = pd.Series(0.0, index=pool.index)
     for component in COMPONENT_LABELS:
         bars = axis.barh(
@@ -145,7 +147,8 @@ def _draw_pool(axis: Axes, pool: pd.DataFrame) -> None:
     axis.set_xlim(0, 1.18)
     axis.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
     axis.set_ylabel("rank")
-    axis.set_title(str(pool["policy"].iloc[0]), fontweight="normal")
+    title = str(pool["policy"].iloc[0])
+    axis.set_title(title if has_scores else f"{title} (without scores)", fontweight="normal")
 
 
 def _draw_retention(axis: Axes, name: str, table: pd.DataFrame) -> None:

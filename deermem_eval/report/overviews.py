@@ -28,7 +28,7 @@ def retention_overview(by_scenario: pd.DataFrame, by_suite: pd.DataFrame) -> pd.
 
 
 def qa_overview(
-    by_scenario: pd.DataFrame, by_suite: pd.DataFrame, paired: pd.DataFrame
+    by_scenario: pd.DataFrame, by_suite: pd.DataFrame, paired: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Lay one run's answers out for reading.
 
@@ -36,8 +36,8 @@ def qa_overview(
     ----------
     by_scenario, by_suite : DataFrame
         As `accuracy_by_scenario()` and `accuracy_by_suite()` return them, of one run.
-    paired : DataFrame
-        As `paired_by_suite()` returns it, of the same run.
+    paired : DataFrame or None
+        As `paired_by_suite()` returns it, of the same run; None where it knows one policy alone.
 
     Returns
     -------
@@ -51,6 +51,8 @@ def qa_overview(
         column=rows["policy"],
         value=[f"{n}/{of}" for n, of in zip(rows["correct"], rows["cases"], strict=True)],
     )
+    if paired is None:
+        return _wide(rows)
     tests = pd.DataFrame(
         [
             {

@@ -1,10 +1,12 @@
 """Tables of what a case, a bank and a pool hold."""
 
+import math
 from collections.abc import Sequence
 
 import pandas as pd
 
 from deermem_eval.cases import Case, Record, bank_offset
+from deermem_eval.policies import FactScore
 from deermem_eval.protocol import Protocol
 from deermem_eval.selection import CaseDecision, PolicySetting
 
@@ -13,6 +15,7 @@ COMPONENT_WEIGHTS = {
     "confirmationFreshness": "confirmation_weight",
     "accessHeat": "access_weight",
 }
+NO_SCORE = FactScore(math.nan, {})
 
 
 def case_table(protocol: Protocol, cases: Sequence[Case]) -> pd.DataFrame:
@@ -109,7 +112,8 @@ def pool_table(
         Columns `case_id`, `capacity`, `policy`, `rank` (from 1; kept facts before evicted ones, the
         best score first among each), `fact_id`, `is_support`, `kept`, `by_reserve` (bool; kept although an evicted fact scores higher),
         `category`, `score`, and `confidence`, `confirmationFreshness`, `accessHeat`: each
-        component times its weight, so that the three sum to `score`.
+        component times its weight, so that the three sum to `score`. A policy without scores has
+        missing values there, and its evicted facts have no order.
     """
     parameters = {setting.name: setting.parameters for setting in settings}
     rows = []
@@ -117,10 +121,12 @@ def pool_table(
         outcome = decision.outcome
         categories = {fact["id"]: fact["category"] for fact in decision.case.facts}
         evicted = [fact.fact_id for fact in reversed(outcome.evicted)]
-        best_evicted = max((fact.score for fact in outcome.evicted), default=0.0)
+        scored = [fact.score for fact in outcome.evicted if fact.score is not None]
+        best_evicted = max(scored, default=0.0)
+        weights = parameters[decision.policy]
+        unscored = 0.0 if outcome.scores else math.nan
         for rank, fact_id in enumerate([*decision.kept_fact_ids, *evicted], start=1):
-            score = outcome.scores[fact_id]
-            weights = parameters[decision.policy]
+            score = outcome.scores.get(fact_id, NO_SCORE)
             rows.append(
                 {
                     "case_id": decision.case.case_id,
@@ -134,7 +140,7 @@ def pool_table(
                     "category": categories[fact_id],
                     "score": score.value,
                     **{
-                        name: score.components.get(name, 0.0) * weights.get(weight, 1.0)
+                        name: score.components.get(name, unscored) * weights.get(weight, 1.0)
                         for name, weight in COMPONENT_WEIGHTS.items()
                     },
                 }

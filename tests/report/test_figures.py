@@ -1,5 +1,6 @@
 import re
 
+import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
@@ -10,8 +11,11 @@ from deermem_eval.grades import (
     accuracy_by_suite,
     read_outcomes,
     rows_of_run,
+    stages_by_scenario,
+    stages_by_suite,
 )
 from deermem_eval.report import (
+    answer_stages,
     figure_title,
     pool_anatomy,
     pool_table,
@@ -206,6 +210,28 @@ def test_the_names_of_the_policies_stand_inside_the_accuracy_figure(
         assert name.y1 <= axis.bbox.y1
 
 
+def test_any_number_of_policies_stands_apart_in_the_figures_of_answers(
+    historical, historical_cases
+):
+    graded = read_outcomes(historical.folder / "outcomes.csv", historical_cases)
+    graded = rows_of_run(graded, "run3")
+    others = ["recency", "mine:last"]
+    copies = [graded[graded["policy"] == "confidence"].assign(policy=name) for name in others]
+    for count in (1, 3, 4):
+        table = pd.concat([graded, *copies])
+        table = table[table["policy"].isin(["hybrid-v1", "confidence", *others][:count])]
+        scenarios, suites = accuracy_by_scenario(table), accuracy_by_suite(table)
+        figure = qa_accuracy(scenarios, suites, alpha=0.05, answered_by="a model")
+        refuse_overlaps(figure, count)
+        markers = [line.get_marker() for line in figure.axes[0].lines]
+        assert markers.count("|") == 5 * count
+        stages, by_suite = stages_by_scenario(table), stages_by_suite(table)
+        figure = answer_stages(stages, by_suite, answered_by="a model")
+        refuse_overlaps(figure, count)
+        (axis,) = figure.axes
+        assert sum(bar.get_width() for bar in axis.patches) == 45 * count
+
+
 def test_the_retention_figure_draws_its_table(figures, decisions):
     table = decision_table(decisions)
     by_scenario, by_suite = retention_by_scenario(table), retention_by_suite(table)
@@ -227,6 +253,21 @@ def test_the_anatomy_draws_its_table(historical, decisions):
             assert [bar.get_width() for bar in bars] == pytest.approx(list(rows[component]))
             assert [bar.get_alpha() == 1 for bar in bars] == list(rows["kept"])
     assert pool["accessHeat"].max() == pytest.approx(0.1)
+
+
+def test_the_anatomy_of_a_policy_without_scores_shows_its_cut_alone(historical, historical_cases):
+    settings = policy_settings(historical.config, policies=["recency", "hybrid-v1"])
+    now = historical.config.evaluation_time
+    pool = pool_table(decide(historical_cases[:1], settings, [7], now=now), settings)
+    without = pool["policy"] == "recency"
+    assert pool.loc[without, ["score", "confidence", "accessHeat"]].isna().all(axis=None)
+    assert pool.loc[~without, "score"].notna().all()
+    assert pool.loc[without, "kept"].sum() == 7
+    figure = pool_anatomy(pool)
+    refuse_overlaps(figure, "recency")
+    drawn = {axis.get_title(loc="left"): axis for axis in figure.axes}
+    assert not any(bar.get_visible() for bar in drawn["recency (without scores)"].patches)
+    assert "capacity 7" in [text.get_text() for text in drawn["recency (without scores)"].texts]
 
 
 @pytest.mark.parametrize(("weights", "capacity"), [([1, 0, 0], 1), ([0, 0, 1], 10), ([0, 1, 0], 5)])

@@ -55,14 +55,19 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
     """Other capacity, weights, case or run; results go to the folder that is named, and only there."""
     output = tmp_path / "results"
     parameters = {
-        "01_cases": {"capacity": 3, "case_id": "correction_language", "weights": [0.5, 0.3, 0.2]},
+        "01_cases": {
+            "capacity": 3,
+            "case_id": "correction_language",
+            "weights": [0.5, 0.3, 0.2],
+            "policies": ["fifo", "hybrid-v1"],
+        },
         "02_retention": {
             "capacity": 9,
             "weights": [0.2, 0.4, 0.4],
             "policies": ["hybrid-v1", "recency"],
         },
         "03_weights": {"capacity": 5, "weights": [0.5, 0.3, 0.2], "step": 0.1},
-        "04_answers": {"capacity": 5, "model": "mine"},
+        "04_answers": {"capacity": 5, "model": "mine", "policies": ["oracle", "recency", "random"]},
         "05_grades": {"run": "run1"},
         "06_drift": {"a": "single-newline", "b": "run2"},
         "07_memory": {"now": "2027-01-01T00:00:00Z"},
