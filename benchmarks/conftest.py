@@ -40,6 +40,11 @@ def figures(benches):
             )
         elif "megabytes" in info:
             yield f"{bench.name}: {info['megabytes']:.0f} MB at most"
+        if "facts_a_second_and_core" in info:
+            yield (
+                f"{bench.name}: {info['facts_a_second_and_core']:,.0f} facts a second and core, "
+                f"{info['wall_seconds']:.1f} s"
+            )
         if "cpu_seconds" in info:
             on = f" ({info['measured_on']})" if "measured_on" in info else ""
             yield f"{bench.name}: {info['cpu_seconds']:.6f} s of CPU{on}"

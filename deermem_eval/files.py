@@ -11,9 +11,9 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.places import resolved
@@ -50,12 +50,25 @@ def write_file(path: Path, content: bytes) -> None:
         The folder cannot be made or written (read-only, full, a file in the way). `path` is then
         as it was; or, if the message says "not yet durable", new and complete.
     """
+    with new_file(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """Write a file part by part, and put it in its place when it is whole; see `write_file`.
+
+    Within the block nothing but the file may raise an `OSError`.
+    """
     path = _normal(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
     try:
         _make_folder(path.parent)
         try:
-            _write_new(temporary, content)
+            with temporary.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)

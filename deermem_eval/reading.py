@@ -92,7 +92,7 @@ def parse_json_lines(content: bytes, path: Path, what: str) -> list[tuple[int, d
 def parse_yaml(content: bytes, path: Path, what: str) -> Any:
     """Parse one YAML document of plain values: no tags, no aliases, no duplicate keys."""
     try:
-        return yaml.load(decode_text(content, path, what), Loader=_PlainLoader)
+        return parse_plain_yaml(decode_text(content, path, what))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise DeermemEvalError(
@@ -103,37 +103,74 @@ def parse_yaml(content: bytes, path: Path, what: str) -> Any:
 
 
 def parse_plain_yaml(text: str) -> Any:
-    """Parse YAML of plain values as `parse_yaml` does, but fast where the text has no special sign.
+    """Parse one YAML document of plain values: no tags, no aliases, no duplicate keys, dates as text.
 
     Raises
     ------
     yaml.YAMLError, ValueError, RecursionError
         The text is not acceptable.
     """
-    if _SPECIAL.search(text):  # a tag, an anchor or an alias, or a word in a sentence
-        return yaml.load(text, Loader=_PlainLoader)
-    node = yaml.compose(text, Loader=_FastPlainLoader)
-    return None if node is None else _plain_value(node)
+    loader = _Loader(text)
+    try:
+        return _plain_document(loader.get_event)
+    finally:
+        loader.dispose()
 
 
-def _plain_value(node: yaml.Node) -> Any:
-    """Return the value of a node without tags, as `_PlainLoader` would, with less ado."""
-    if isinstance(node, yaml.ScalarNode):
-        return _PLAIN_VALUES[node.tag](node.value)
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain_value(item) for item in node.value]
+def _plain_document(next_event: Callable[[], Any]) -> Any:
+    next_event()  # the stream begins
+    if isinstance(next_event(), yaml.StreamEndEvent):
+        return None
+    value = _plain_value(next_event(), next_event)
+    next_event()  # the document ends
+    after = next_event()
+    if not isinstance(after, yaml.StreamEndEvent):
+        raise yaml.MarkedYAMLError(
+            problem="a second document begins", problem_mark=after.start_mark
+        )
+    return value
+
+
+def _plain_value(event: Any, next_event: Callable[[], Any]) -> Any:
+    """Return the value that begins with an event, and take the events that belong to it."""
+    kind = type(event)
+    if kind is yaml.AliasEvent or event.tag is not None:
+        refused = "aliases (*name)" if kind is yaml.AliasEvent else f"tags ({event.tag})"
+        raise yaml.MarkedYAMLError(
+            problem=f"{refused} are not accepted", problem_mark=event.start_mark
+        )
+    if kind is yaml.ScalarEvent:
+        return _plain_scalar(event.value) if event.implicit[0] else event.value
+    if kind is yaml.SequenceStartEvent:
+        items = []
+        while type(item := next_event()) is not yaml.SequenceEndEvent:
+            items.append(_plain_value(item, next_event))
+        return items
     found: dict[str, Any] = {}
-    for key, value in node.value:
-        if not isinstance(key, yaml.ScalarNode) or key.tag != TEXT_TAG:
-            raise yaml.MarkedYAMLError(
-                problem="a key is not plain text", problem_mark=key.start_mark
-            )
-        if key.value in found:
-            raise yaml.MarkedYAMLError(
-                problem=f"key {key.value!r} stands twice", problem_mark=key.start_mark
-            )
-        found[key.value] = _plain_value(value)
+    while type(begins := next_event()) is not yaml.MappingEndEvent:
+        key = _plain_value(begins, next_event)
+        if type(key) is not str:
+            problem = "a key is not plain text"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=begins.start_mark)
+        if key in found:
+            problem = f"key {key!r} stands twice"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=begins.start_mark)
+        found[key] = _plain_value(next_event(), next_event)
     return found
+
+
+def _plain_scalar(text: str) -> Any:
+    """Return what an unquoted scalar means; only what looks the same to everybody is more than text.
+
+    No octal 010, no 1:30 for 90, no yes for true, no dates.
+    """
+    if text[:1] not in _NO_TEXT_BEGINS:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _NUMBER.fullmatch(text) else text
 
 
 def parse_csv(
@@ -169,54 +206,11 @@ def parse_csv(
     return rows
 
 
-class _PlainLoader(yaml.SafeLoader):
-    """A safe loader without tags, without aliases (which can expand without bound), without dates."""
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        refused = ""
-        if self.check_event(yaml.AliasEvent):
-            refused = "aliases (*name)"
-        elif getattr(event, "tag", None) is not None:
-            refused = f"tags ({event.tag})"
-        if refused:
-            raise yaml.MarkedYAMLError(
-                problem=f"{refused} are not accepted", problem_mark=event.start_mark
-            )
-        return super().compose_node(parent, index)
-
-    def construct_document(self, node: yaml.Node) -> Any:
-        return _plain_value(node)
-
-
-class _FastPlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Composes in C, for text without anything that could be a tag, an anchor or an alias."""
-
-
-_SPECIAL = re.compile(r"(?:^|[\s\[{,:?-])(?:[&*]\S|!)", re.MULTILINE)
-
-TEXT_TAG = "tag:yaml.org,2002:str"
-_PLAIN_VALUES: dict[str, Callable[[str], Any]] = {
-    TEXT_TAG: str,
-    "tag:yaml.org,2002:bool": lambda text: text == "true",
-    "tag:yaml.org,2002:null": lambda text: None,
-    "tag:yaml.org,2002:int": int,
-    "tag:yaml.org,2002:float": float,
-}
-
-# Only what looks the same to everybody: no octal 010, no 1:30 for 90, no yes for true, no dates.
-_PlainLoader.yaml_implicit_resolvers = {}
-_FastPlainLoader.yaml_implicit_resolvers = {}
-for _tag, _pattern, _first in (
-    ("bool", r"true|false", "tf"),
-    ("null", r"null|~|", ["n", "~", ""]),
-    ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
-    ("float", r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", "-+0123456789"),
-):
-    for _loader in (_PlainLoader, _FastPlainLoader):
-        _loader.add_implicit_resolver(
-            f"tag:yaml.org,2002:{_tag}", re.compile(rf"^(?:{_pattern})$"), list(_first)
-        )
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
+_NO_TEXT_BEGINS = frozenset(["", *"tfn~-+0123456789"])
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 
 def _parse_json_text(text: str, where: str) -> Any:

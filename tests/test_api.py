@@ -19,7 +19,7 @@ PUBLIC = {
     "deermem_eval.policies": [
         "EVICTION_POLICY_CONFIDENCE", "EVICTION_POLICY_HYBRID_V1", "OWN_SELECTOR", "Decision",
         "DuplicateFactIdWarning", "EvictedFact", "FactScore", "HybridParameters", "Policy", "Selector",
-        "apply_policy", "load_policy", "policy_names",
+        "Ranking", "apply_policy", "load_policy", "policy_names", "rank_facts",
         "access_heat", "confidence_score", "confirmation_freshness", "hybrid_score",
         "is_correction", "load_selector", "require_policy_version", "select_facts_for_capacity",
         "stored_confidence",
@@ -62,7 +62,7 @@ PUBLIC = {
         "POLICIES", "AuditedDecision", "AuditedFact", "AuditedStore", "MemoryStore", "StorePlace", "Unsound",
         "AUDIT_COLUMNS", "audit_table", "score_timeline", "StoreSettings", "add_facts", "confirm_facts", "fact_text", "record_search", "remove_facts",
         "accessed", "after_search", "confirmed", "confirmed_ids", "injected_facts", "is_reinforced",
-        "load_patterns", "stale_facts", "UnsoundError", "audit_place", "audit_places", "audit_store", "default_capacities", "dirty_fields", "fact_paths",
+        "load_patterns", "stale_facts", "UnsoundError", "SHADOW_COLUMNS", "ShadowMonth", "audit_place", "audit_policy", "audit_store", "shadow_by_month", "shadow_table", "default_capacities", "dirty_fields", "fact_paths",
         "find_stores", "prefix_of", "read_audit_events", "read_fact_file", "read_store", "read_usage",
     ],
     "deermem_eval.report": [

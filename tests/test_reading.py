@@ -29,9 +29,9 @@ def path(tmp_path):
         (b"a: 1\na: 2", "line 2: key 'a' stands twice"),
         (b"1: x", "line 1: a key is not plain text"),
         (b"[a]: x", "line 1: a key is not plain text"),
-        (b"a: [1", "line 1: expected"),
+        (b"a: [1", "line [12]: .*expected"),
         (b"a: '\x07'", "not valid YAML"),
-        (b"[" * 5000, "nested too deeply"),
+        (b"[" * 5000, "nested too deeply|nesting depth"),
         (b"\xff\xfe", "is not UTF-8"),
     ],
 )

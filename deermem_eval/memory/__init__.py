@@ -6,7 +6,7 @@ from deermem_eval.memory.audit import (
     AuditedFact,
     AuditedStore,
     audit_place,
-    audit_places,
+    audit_policy,
     audit_store,
     default_capacities,
 )
@@ -19,7 +19,14 @@ from deermem_eval.memory.confirmation import (
     stale_facts,
 )
 from deermem_eval.memory.fact_files import UnsoundError, dirty_fields, prefix_of, read_fact_file
-from deermem_eval.memory.life import AUDIT_COLUMNS, audit_table, score_timeline
+from deermem_eval.memory.life import (
+    AUDIT_COLUMNS,
+    SHADOW_COLUMNS,
+    audit_table,
+    score_timeline,
+    shadow_table,
+)
+from deermem_eval.memory.shadow import ShadowMonth, shadow_by_month
 from deermem_eval.memory.stores import (
     MemoryStore,
     StorePlace,
@@ -43,10 +50,12 @@ from deermem_eval.memory.writing import (
 __all__ = [
     "AUDIT_COLUMNS",
     "POLICIES",
+    "SHADOW_COLUMNS",
     "AuditedDecision",
     "AuditedFact",
     "AuditedStore",
     "MemoryStore",
+    "ShadowMonth",
     "StorePlace",
     "StoreSettings",
     "Unsound",
@@ -55,7 +64,7 @@ __all__ = [
     "add_facts",
     "after_search",
     "audit_place",
-    "audit_places",
+    "audit_policy",
     "audit_store",
     "audit_table",
     "confirm_facts",
@@ -77,5 +86,7 @@ __all__ = [
     "record_search",
     "remove_facts",
     "score_timeline",
+    "shadow_by_month",
+    "shadow_table",
     "stale_facts",
 ]

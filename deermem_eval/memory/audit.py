@@ -1,12 +1,15 @@
 """The audit: what each policy would keep and evict of a store, with scores and reasons; no content."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from deermem_eval.errors import DeermemEvalError
 from deermem_eval.memory.fact_files import dirty_fields
+from deermem_eval.memory.shadow import ShadowMonth, shadow_by_month
 from deermem_eval.memory.stores import (
     MemoryStore,
     StorePlace,
@@ -14,11 +17,20 @@ from deermem_eval.memory.stores import (
     read_audit_events,
     read_store,
 )
-from deermem_eval.policies import Decision, is_correction, select_facts_for_capacity
+from deermem_eval.policies import (
+    HybridParameters,
+    Policy,
+    Ranking,
+    apply_policy,
+    is_correction,
+    load_policy,
+    rank_facts,
+)
 
 SHARES = (0.5, 0.75, 0.9)
 DEERMEM_CAPACITY = 100
 POLICIES = ("confidence", "hybrid-v1")
+"""The policies that are audited unless others are named."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +40,8 @@ class AuditedFact:
     Attributes
     ----------
     fact_id, category : str
-    score : float
+    score : float or None
+        None under a policy without scores.
     components : dict of str to float
     reason : str
         How far below the cut it is, or what took its place.
@@ -36,7 +49,7 @@ class AuditedFact:
 
     fact_id: str
     category: str
-    score: float
+    score: float | None
     components: dict[str, float]
     reason: str
 
@@ -70,8 +83,8 @@ class AuditedStore:
         By capacity, then policy.
     unsound : tuple of Unsound
         Files that were left out, and fields that a policy has to guess.
-    evictions, shadow_disagreements : int
-        In the store's own audit sidecar: events, and those in which the shadow policy disagreed.
+    shadow : tuple of ShadowMonth
+        Of the store's own audit sidecar.
     """
 
     place: StorePlace
@@ -79,8 +92,17 @@ class AuditedStore:
     categories: dict[str, int]
     decisions: tuple[AuditedDecision, ...]
     unsound: tuple[Unsound, ...]
-    evictions: int
-    shadow_disagreements: int
+    shadow: tuple[ShadowMonth, ...]
+
+    @property
+    def evictions(self) -> int:
+        """Evictions in the store's own audit sidecar."""
+        return sum(month.evictions for month in self.shadow)
+
+    @property
+    def shadow_disagreements(self) -> int:
+        """Evictions in which the shadow policy disagreed."""
+        return sum(month.disagreements for month in self.shadow)
 
     def disagreements(self) -> dict[int, tuple[str, ...]]:
         """Return, by capacity, the ids that not all policies treat alike."""
@@ -93,23 +115,18 @@ class AuditedStore:
 
 
 def audit_place(
-    place: StorePlace, *, now: datetime, capacities: Sequence[int] = ()
+    place: StorePlace,
+    *,
+    now: datetime,
+    capacities: Sequence[int] = (),
+    policies: Sequence[str] = POLICIES,
 ) -> AuditedStore:
     """Read a store and audit it; see `audit_store`."""
     events, problems = read_audit_events(place.folder)
-    audited = audit_store(read_store(place), now=now, capacities=capacities, events=events)
-    return (
-        AuditedStore(**{**vars(audited), "unsound": (*audited.unsound, *problems)})
-        if problems
-        else audited
+    audited = audit_store(
+        read_store(place), now=now, capacities=capacities, policies=policies, events=events
     )
-
-
-def audit_places(
-    places: Sequence[StorePlace], *, now: datetime, capacities: Sequence[int] = ()
-) -> list[AuditedStore]:
-    """Audit a chunk of stores, for `deermem_eval.chunks.map_chunks`."""
-    return [audit_place(place, now=now, capacities=capacities) for place in places]
+    return replace(audited, unsound=(*audited.unsound, *problems)) if problems else audited
 
 
 def audit_store(
@@ -117,6 +134,7 @@ def audit_store(
     *,
     now: datetime,
     capacities: Sequence[int] = (),
+    policies: Sequence[str] = POLICIES,
     events: Sequence[Any] = (),
 ) -> AuditedStore:
     """Let each policy decide a store at each capacity.
@@ -128,31 +146,48 @@ def audit_store(
         The evaluation clock, with a time zone.
     capacities : sequence of int
         Empty: the store's size times 0.5, 0.75 and 0.9, and DeerMem's 100.
+    policies : sequence of str
+        Names, or functions as `module:function`.
     events : sequence
         Of the store's own audit sidecar.
+
+    Raises
+    ------
+    DeermemEvalError
+        A policy is unknown or fails, or is a bound that needs to see what will be asked for.
     """
     facts, unsound = _unique_facts(store)
-    shadows = [event.get("shadow") for event in events if isinstance(event, Mapping)]
+    deciders = [_decider(name, facts, store.usage, now) for name in policies]
     return AuditedStore(
         place=store.place,
         facts=len(facts),
         categories=dict(sorted(Counter(str(fact.get("category")) for fact in facts).items())),
         decisions=tuple(
-            _audited(
-                select_facts_for_capacity(
-                    facts, max_facts=capacity, policy=policy, usage=store.usage, now=now
-                ),
-                capacity,
-            )
+            decide(capacity)
             for capacity in (capacities or default_capacities(len(facts)))
-            for policy in POLICIES
+            for decide in deciders
         ),
         unsound=(*store.unsound, *unsound, *_guessed(store, now)),
-        evictions=len(events),
-        shadow_disagreements=sum(
-            isinstance(shadow, Mapping) and bool(shadow.get("disagrees")) for shadow in shadows
-        ),
+        shadow=shadow_by_month(events),
     )
+
+
+def audit_policy(name: str) -> Policy | None:
+    """Return a policy that can be asked about a store; None for the two that `rank_facts()` knows.
+
+    Raises
+    ------
+    DeermemEvalError
+        It is unknown, or a bound.
+    """
+    if name in POLICIES:
+        return None
+    policy = load_policy(name)
+    if policy.is_bound:
+        raise DeermemEvalError(
+            f"policy {name} must be told what will be asked for, and a store does not say; leave it out"
+        )
+    return policy
 
 
 def default_capacities(size: int) -> tuple[int, ...]:
@@ -183,24 +218,56 @@ def _guessed(store: MemoryStore, now: datetime) -> list[Unsound]:
     ]
 
 
-def _audited(decision: Decision, capacity: int) -> AuditedDecision:
-    kept = tuple(str(fact["id"]) for fact in decision.kept)
-    ranked = sorted(decision.scores, key=lambda id_: decision.scores[id_].value, reverse=True)
-    by_score = set(ranked[:capacity])  # what would be kept without the reserve
-    cut = min((decision.scores[id_].value for id_ in kept if id_ in by_score), default=0.0)
-    evicted = []
-    for fact in decision.evicted:
-        score = float(fact.score or 0.0)
-        below = cut - score
-        if fact.fact_id in by_score:
-            reason = "a reserved slot took its place"
-        elif below > 0:
-            reason = f"{below:.4f} below the cut"
-        else:
-            reason = "level with the cut, and later in the store"
-        evicted.append(
-            AuditedFact(fact.fact_id, fact.category, score, dict(fact.components), reason)
+def _decider(
+    name: str, facts: list[dict[str, Any]], usage: Mapping[str, Any], now: datetime
+) -> Callable[[int], AuditedDecision]:
+    policy = audit_policy(name)
+    if policy is None:
+        ranking = rank_facts(
+            facts, policy=name, usage=usage, now=now, parameters=HybridParameters()
         )
+        return partial(_ranked_decision, ranking)
+    return partial(_asked_decision, policy, facts, usage, now)
+
+
+def _ranked_decision(ranking: Ranking, capacity: int) -> AuditedDecision:
+    decision = ranking.decision(capacity)
+    kept = tuple(str(fact["id"]) for fact in decision.kept)
+    first = ranking.ranked[:capacity]  # what would be kept without the reserve
+    scores, ids = ranking.columns.values, ranking.stored_ids
+    staying = set(kept)
+    cut = next((scores[i] for i in reversed(first) if ids[i] in staying), 0.0)
+    displaced = {ids[i] for i in first} - staying
+    evicted = [
+        AuditedFact(
+            fact.fact_id,
+            fact.category,
+            fact.score,
+            fact.components,
+            "a reserved slot took its place"
+            if fact.fact_id in displaced
+            else f"{cut - fact.score:.4f} below the cut"
+            if fact.score is not None and fact.score < cut
+            else "level with the cut, and later in the store",
+        )
+        for fact in decision.evicted
+    ]
     return AuditedDecision(
         decision.policy, capacity, kept, tuple(evicted), decision.reserved_correction_slots
     )
+
+
+def _asked_decision(
+    policy: Policy,
+    facts: list[dict[str, Any]],
+    usage: Mapping[str, Any],
+    now: datetime,
+    capacity: int,
+) -> AuditedDecision:
+    decision = apply_policy(policy, facts, max_facts=capacity, usage=usage, now=now)
+    kept = tuple(str(fact["id"]) for fact in decision.kept)
+    reason = f"not among the {capacity} that {policy.name} keeps"
+    evicted = (
+        AuditedFact(fact.fact_id, fact.category, None, {}, reason) for fact in decision.evicted
+    )
+    return AuditedDecision(policy.name, capacity, kept, tuple(evicted), 0)

@@ -13,9 +13,8 @@ from typing import Any
 
 import yaml
 
-from deermem_eval.errors import DeermemEvalError
 from deermem_eval.policies.scores import parse_timestamp
-from deermem_eval.reading import decode_text, parse_plain_yaml
+from deermem_eval.reading import parse_plain_yaml
 
 FACT_BYTES_LIMIT = 20_000_000
 FRONT_MATTER_CHARS_LIMIT = 100_000
@@ -28,12 +27,12 @@ class UnsoundError(Exception):
     """A file of a store that cannot be read as what it should be; the message is the reason."""
 
 
-def read_fact_file(path: Path) -> dict[str, Any]:
+def read_fact_file(path: str | Path) -> dict[str, Any]:
     """Read a fact as DeerMem stores it.
 
     Parameters
     ----------
-    path : Path
+    path : str or Path
         `facts/{prefix}/{id}.md`.
 
     Returns
@@ -48,10 +47,10 @@ def read_fact_file(path: Path) -> dict[str, Any]:
         The file is no fact: a link, a folder, too large, not UTF-8, without front matter, or of
         another id than its name.
     """
-    return parse_fact(decoded(regular_file_bytes(path, FACT_BYTES_LIMIT), path), path)
+    return parse_fact(decoded(regular_file_bytes(path, FACT_BYTES_LIMIT)), path)
 
 
-def parse_fact(text: str, path: Path) -> dict[str, Any]:
+def parse_fact(text: str, path: str | Path) -> dict[str, Any]:
     """Parse the text of a fact file; see `read_fact_file`."""
     lines = text.replace("\r\n", "\n")
     if not lines.startswith("---\n"):
@@ -59,13 +58,14 @@ def parse_fact(text: str, path: Path) -> dict[str, Any]:
     end = lines.find("\n---\n", 3)
     if end < 0 or end > FRONT_MATTER_CHARS_LIMIT:
         raise UnsoundError("its front matter does not end")
-    fields = front_matter(lines[4 : end + 1], path)
+    fields = front_matter(lines[4 : end + 1])
     id_ = fields.get("id")
     if not isinstance(id_, str) or not FACT_ID.fullmatch(id_):
         raise UnsoundError(f"its id {str(id_)[:40]!r} is none: letters, digits, _ and - only")
-    if path.name != f"{id_}.md":
+    folder, name = os.path.split(path)  # quicker than a Path, for very many files
+    if name != f"{id_}.md":
         raise UnsoundError(f"its id {id_[:40]!r} does not match its name")
-    if path.parent.name != prefix_of(id_):
+    if os.path.split(folder)[1] != prefix_of(id_):
         raise UnsoundError(f"it belongs into the folder {prefix_of(id_)}")
     return {**fields, "content": _content(lines[end + 5 :])}
 
@@ -75,7 +75,7 @@ def prefix_of(fact_id: str) -> str:
     return hashlib.sha256(fact_id.encode()).hexdigest()[:2]
 
 
-def regular_file_bytes(path: Path, limit: int) -> bytes:
+def regular_file_bytes(path: str | Path, limit: int) -> bytes:
     """Return the bytes of a regular file, at most `limit`; no link is followed.
 
     Raises
@@ -86,7 +86,7 @@ def regular_file_bytes(path: Path, limit: int) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        is_link = path.is_symlink()
+        is_link = Path(path).is_symlink()
         reason = "it is a symbolic link, which is not followed" if is_link else str(error.strerror)
         raise UnsoundError(reason) from error
     try:
@@ -105,7 +105,7 @@ def regular_file_bytes(path: Path, limit: int) -> bytes:
         os.close(descriptor)
 
 
-def decoded(content: bytes, path: Path) -> str:
+def decoded(content: bytes) -> str:
     """Decode UTF-8, with or without a byte order mark.
 
     Raises
@@ -114,12 +114,12 @@ def decoded(content: bytes, path: Path) -> str:
         It is something else.
     """
     try:
-        return decode_text(content, path, "file")
-    except DeermemEvalError as error:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise UnsoundError("it is not UTF-8") from error
 
 
-def front_matter(text: str, path: Path) -> dict[str, Any]:
+def front_matter(text: str) -> dict[str, Any]:
     """Parse front matter: plain values, dates as text; no tag, alias or duplicate key.
 
     Raises

@@ -1,6 +1,6 @@
 """Lives and audits as tables: a fact's score from day to day, and what the policies agree on in a store."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import pandas as pd
@@ -13,9 +13,11 @@ from deermem_eval.policies import HybridParameters, hybrid_score
 
 EVENTS = ("created", "used", "confirmed")
 AUDIT_COLUMNS = (
-    *("user", "agent", "facts", "capacity", "kept_by_both", "only_confidence", "only_hybrid"),
-    *("kept_by_none", "corrections_lost_by_confidence", "corrections_lost_by_hybrid"),
+    *("user", "agent", "facts", "capacity", "baseline", "candidate", "kept_by_both"),
+    *("only_baseline", "only_candidate", "kept_by_none"),
+    *("corrections_lost_by_baseline", "corrections_lost_by_candidate"),
 )
+SHADOW_COLUMNS = ("user", "agent", "month", "evictions", "shadowed", "disagreements")
 
 
 def score_timeline(
@@ -79,8 +81,16 @@ def score_timeline(
     return pd.DataFrame(rows)
 
 
-def audit_table(stores: Iterable[AuditedStore]) -> pd.DataFrame:
-    """Count, for each store and capacity, what the two policies agree on.
+def audit_table(
+    stores: Iterable[AuditedStore], *, policies: Sequence[str] = POLICIES
+) -> pd.DataFrame:
+    """Count, for each store and capacity, what two policies agree on.
+
+    Parameters
+    ----------
+    stores : iterable of AuditedStore
+    policies : sequence of str
+        Baseline and candidate, of those that the stores were audited with.
 
     Returns
     -------
@@ -94,11 +104,27 @@ def audit_table(stores: Iterable[AuditedStore]) -> pd.DataFrame:
         for decision in store.decisions:
             by_capacity.setdefault(decision.capacity, {})[decision.policy] = set(decision.kept)
             risks[decision.capacity, decision.policy] = decision.corrections_at_risk
-        baseline, hybrid = POLICIES
+        baseline, candidate = policies
         for capacity, kept in by_capacity.items():
-            a, b = kept[baseline], kept[hybrid]
+            a, b = kept[baseline], kept[candidate]
             counts = (len(a & b), len(a - b), len(b - a), store.facts - len(a | b))
-            lost = (risks[capacity, baseline], risks[capacity, hybrid])
-            place = store.place
-            rows.append((place.user, place.agent, store.facts, capacity, *counts, *lost))
+            lost = (risks[capacity, baseline], risks[capacity, candidate])
+            whose = (store.place.user, store.place.agent, store.facts, capacity)
+            rows.append((*whose, baseline, candidate, *counts, *lost))
     return pd.DataFrame(rows, columns=list(AUDIT_COLUMNS))
+
+
+def shadow_table(stores: Iterable[AuditedStore]) -> pd.DataFrame:
+    """Lay the stores' own audits out by month: how often the shadow policy disagreed.
+
+    Returns
+    -------
+    DataFrame
+        Columns `SHADOW_COLUMNS`; see `ShadowMonth`.
+    """
+    rows = [
+        (store.place.user, store.place.agent, *vars(month).values())
+        for store in stores
+        for month in store.shadow
+    ]
+    return pd.DataFrame(rows, columns=list(SHADOW_COLUMNS))

@@ -32,7 +32,7 @@ def read_pending(folder: Path) -> Pending | None:
     if not os.path.lexists(path):
         return None
     try:
-        document = json.loads(decoded(regular_file_bytes(path, PENDING_BYTES_LIMIT), path))
+        document = json.loads(decoded(regular_file_bytes(path, PENDING_BYTES_LIMIT)))
         write, delete = document["write"], document["delete"]
         texts = all(isinstance(text, str) for text in write.values())
         inner = all(INNER_PATH.fullmatch(name) for name in (*write, *delete))

@@ -98,20 +98,21 @@ def read_store(place: StorePlace) -> MemoryStore:
         return _legacy_store(place, place.legacy, usage, unsound)
     facts, paths = [], []
     pending = read_pending(place.folder)
-    coming = {
-        place.folder / name: text for name, text in (pending.write if pending else {}).items()
-    }
-    going = {place.folder / name for name in (pending.delete if pending else ())}
-    new = [path for path in coming if path.suffix == ".md"]
-    for path in sorted({*fact_paths(place.folder), *new} - going):
+    lying = _fact_files(place.folder)
+    coming: dict[str, str] = {}
+    if pending:
+        coming = {str(place.folder / name): text for name, text in pending.write.items()}
+        new = [path for path in coming if path.endswith(".md")]
+        lying = sorted({*lying, *new} - {str(place.folder / name) for name in pending.delete})
+    for path in lying:
         try:
             fact = parse_fact(coming[path], path) if path in coming else read_fact_file(path)
         except UnsoundError as error:
-            unsound.append(Unsound(str(path), str(error)))
+            unsound.append(Unsound(path, str(error)))
             continue
         if fact.get("status", ACTIVE) == ACTIVE:
             facts.append(fact)
-            paths.append(str(path))
+            paths.append(path)
     return MemoryStore(place, tuple(facts), tuple(paths), usage, tuple(unsound))
 
 
@@ -129,13 +130,16 @@ def read_audit_events(folder: Path) -> tuple[list[Any], list[Unsound]]:
 
 def fact_paths(folder: Path) -> list[Path]:
     """Return what lies where fact files lie, by name; no link is followed."""
-    facts = folder / "facts"
+    return [Path(path) for path in _fact_files(folder)]
+
+
+def _fact_files(folder: Path) -> list[str]:
     found = []
-    for prefix in _folders(facts):
-        found += [
-            Path(entry.path) for entry in _entries(facts / prefix) if _is_fact_name(entry.name)
-        ]
-    found += [Path(entry.path) for entry in _entries(facts) if _is_fact_name(entry.name)]
+    for entry in _entries(folder / "facts"):
+        if entry.is_dir(follow_symlinks=False):
+            found += [one.path for one in _entries(entry.path) if _is_fact_name(one.name)]
+        if _is_fact_name(entry.name):
+            found.append(entry.path)
     return sorted(found)
 
 
@@ -156,7 +160,7 @@ def _holds_facts(path: Path) -> bool:
     if not os.path.lexists(path):
         return False
     try:
-        document = json.loads(decoded(regular_file_bytes(path, SIDECAR_BYTES_LIMIT), path))
+        document = json.loads(decoded(regular_file_bytes(path, SIDECAR_BYTES_LIMIT)))
     except (UnsoundError, ValueError, RecursionError):
         return True
     return isinstance(document, dict) and "facts" in document
@@ -187,7 +191,7 @@ def _sidecar(path: Path, kind: type) -> tuple[Any, list[Unsound]]:
     if coming is None and not os.path.lexists(path):
         return None, []
     try:
-        text = coming or decoded(regular_file_bytes(path, SIDECAR_BYTES_LIMIT), path)
+        text = coming or decoded(regular_file_bytes(path, SIDECAR_BYTES_LIMIT))
         document = json.loads(text)
     except UnsoundError as error:
         return None, [Unsound(str(path), f"{error}; it counts as empty")]
@@ -202,7 +206,7 @@ def _folders(folder: Path) -> list[str]:
     return sorted(entry.name for entry in _entries(folder) if entry.is_dir(follow_symlinks=False))
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from deermem_eval.policies.ranking import is_correction
 from deermem_eval.policies.scores import SECONDS_A_DAY, parse_timestamp, stored_confidence
-from deermem_eval.policies.select import is_correction
 
 Fact = Mapping[str, Any]
 Usage = Mapping[str, Any]

@@ -13,12 +13,11 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.policies.select import (
+from deermem_eval.policies.decision import Decision, EvictedFact
+from deermem_eval.policies.ranking import (
     DEFAULT_CATEGORY,
     EVICTION_POLICY_CONFIDENCE,
     EVICTION_POLICY_HYBRID_V1,
-    Decision,
-    EvictedFact,
 )
 
 ENTRY_POINTS = "deermem_eval.policies"

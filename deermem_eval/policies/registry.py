@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.policies.select import EVICTION_POLICY_HYBRID_V1, select_facts_for_capacity
+from deermem_eval.policies.ranking import EVICTION_POLICY_HYBRID_V1
+from deermem_eval.policies.select import select_facts_for_capacity
 
 VERSION_CONSTANT = "EVICTION_POLICY_HYBRID_V1"
 RESULT_FIELDS = ("kept", "evicted", "scores", "policy", "reserved_correction_slots")

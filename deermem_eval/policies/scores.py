@@ -72,6 +72,11 @@ class HybridParameters:
                 "whole number from 0"
             )
 
+    def correction_slots(self, capacity: int) -> int:
+        """Return how many slots of a capacity are reserved for corrections."""
+        reserved = math.ceil(capacity * self.correction_reserved_fraction)
+        return min(self.correction_reserved_max, reserved)
+
 
 @dataclass(frozen=True)
 class FactScore:

@@ -3,6 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from deermem_eval.errors import DeermemEvalError
 from deermem_eval.report.style import (
     ACCENT,
     COLUMN_INCHES,
@@ -19,8 +20,8 @@ PARTS = {
 }
 AGREEMENTS = {
     "kept_by_both": ("kept by both", "#cfcfcf", ""),
-    "only_confidence": ("only by confidence", GREY, "////"),
-    "only_hybrid": ("only by hybrid-v1", ACCENT, ""),
+    "only_baseline": ("only by {baseline}", GREY, "////"),
+    "only_candidate": ("only by {candidate}", ACCENT, ""),
     "kept_by_none": ("evicted by both", "#f4f4f4", "...."),
 }
 
@@ -68,11 +69,19 @@ def audit_overview(table: pd.DataFrame) -> Figure:
     ----------
     table : DataFrame
         As `deermem_eval.memory.audit_table()` returns it.
+
+    Raises
+    ------
+    DeermemEvalError
+        There is no store in it.
     """
+    if table.empty:
+        raise DeermemEvalError("there is no store to draw; name a DeerMem folder that holds facts")
     with house_style():
         figure = Figure(figsize=(COLUMN_INCHES, 0.9 + 0.2 * len(table)))
         axis = figure.subplots()
         left = pd.Series(0, index=table.index)
+        of = {"baseline": table["baseline"].iloc[0], "candidate": table["candidate"].iloc[0]}
         for name, (label, colour, hatch) in AGREEMENTS.items():
             shares = table[name] / table["facts"].clip(lower=1)
             axis.barh(
@@ -84,7 +93,7 @@ def audit_overview(table: pd.DataFrame) -> Figure:
                 hatch=hatch,
                 edgecolor="white",
                 linewidth=0,
-                label=label,
+                label=label.format(**of),
             )
             for y, (share, start, count) in enumerate(zip(shares, left, table[name], strict=True)):
                 if share > 0.08:
@@ -108,12 +117,12 @@ def audit_overview(table: pd.DataFrame) -> Figure:
         axis.set_xlim(0, 1)
         axis.set_xlabel("share of the store's facts")
         figure.legend(loc="outside lower center", ncols=2, frameon=False, handlelength=1.2)
-        differing = int((table["only_confidence"] + table["only_hybrid"]).gt(0).sum())
-        lost = int(table["corrections_lost_by_confidence"].sum())
-        spared = int(table["corrections_lost_by_hybrid"].sum())
+        differing = int((table["only_baseline"] + table["only_candidate"]).gt(0).sum())
+        lost = int(table["corrections_lost_by_baseline"].sum())
+        spared = int(table["corrections_lost_by_candidate"].sum())
         set_title(
             figure,
-            f"The policies differ at {differing} of {len(table)} stores and capacities; confidence "
-            f"loses {lost} corrections there, hybrid-v1 {spared}",
+            f"The policies differ at {differing} of {len(table)} stores and capacities; "
+            f"{of['baseline']} loses {lost} corrections there, {of['candidate']} {spared}",
         )
     return figure

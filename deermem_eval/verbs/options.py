@@ -81,6 +81,18 @@ def add_weights(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_policies(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add `--policy`."""
+    parser.add_argument(
+        "--policy",
+        type=names,
+        default=[],
+        action="extend",
+        metavar="NAME[,NAME...]",
+        help=f"policies to ask, by name or as module:function (default: {default})",
+    )
+
+
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """Add `--workers` and `--scheduler`."""
     parser.add_argument(

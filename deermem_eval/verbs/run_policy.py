@@ -8,10 +8,10 @@ from deermem_eval.verbs.options import (
     absolute,
     add_dataset,
     add_json,
+    add_policies,
     add_protocol,
     add_selector,
     add_weights,
-    names,
     policies_given,
     print_json,
     protocol_name,
@@ -42,14 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N[,N...]",
         help="facts kept of a pool (default: the protocol's capacities)",
     )
-    parser.add_argument(
-        "--policy",
-        type=names,
-        default=[],
-        action="extend",
-        metavar="NAME[,NAME...]",
-        help="policies to run, by name or as module:function (default: the protocol's two)",
-    )
+    add_policies(parser, "the protocol's two")
     add_weights(parser)
     add_selector(parser)
     add_json(parser)

@@ -3,11 +3,22 @@
 import csv
 import json
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from deermem_eval.memory import audit_place, find_stores, read_store
+from deermem_eval.memory import (
+    ShadowMonth,
+    StoreSettings,
+    add_facts,
+    audit_place,
+    find_stores,
+    read_audit_events,
+    read_store,
+    shadow_by_month,
+)
+from deermem_eval.policies import select_facts_for_capacity
 from tests.memory.deermem_store import NOW, Store, ago, tree
 
 WHEN = ("--now", NOW.isoformat())
@@ -100,8 +111,97 @@ def test_the_stores_own_audit_is_counted(pair):
     pair.sidecar("eviction-audit.json", events)
     found = audited(pair)
     assert (found.evictions, found.shadow_disagreements) == (4, 1)
+    assert found.shadow == (ShadowMonth("undated", 4, 2, 1),)
     pair.sidecar("eviction-audit.json", "{}")
     assert reasons(audited(pair)) == {"eviction-audit.json": "it is no list; it counts as empty"}
+
+
+def test_the_shadow_is_replayed_month_by_month(pair, command):
+    settings = StoreSettings(1, is_shadowed=True)
+    for days in (70, 40, 38, 2):
+        now = NOW - timedelta(days=days)
+        fact = {"id": f"new{days}", "confidence": 0.95 - days / 1000, "createdAt": ago(days)}
+        add_facts(pair.folder, [{**fact, "content": "Sails on Sundays."}], settings, now=now)
+    events, _ = read_audit_events(pair.folder)
+    assert [event["shadow"]["disagrees"] for event in events] == [True, False, False, False]
+    extra = {"occurredAt": "0001-01-01T00:00:00+14:00", "shadow": {"disagrees": 1}}
+    months = shadow_by_month([*events, extra, {"occurredAt": "soon"}])
+    assert months == (
+        ShadowMonth("0001-01", 1, 1, 0),
+        ShadowMonth("2026-06", 1, 1, 1),
+        ShadowMonth("2026-07", 2, 2, 0),
+        ShadowMonth("2026-08", 1, 1, 0),
+        ShadowMonth("undated", 1, 0, 0),
+    )
+    out = command("audit", pair.root, *WHEN)[1]
+    assert (
+        "the shadow policy disagreed in 1 (2026-06 1 of 1, 2026-07 0 of 2, 2026-08 0 of 1)" in out
+    )
+    (store,) = json.loads(command("audit", pair.root, *WHEN, "--json")[1])["stores"]
+    assert store["shadow"][0] == {
+        "month": "2026-06",
+        "evictions": 1,
+        "shadowed": 1,
+        "disagreements": 1,
+    }
+
+
+def test_any_policy_is_audited_by_name(pair, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "by_name.py").write_text(
+        "def last(facts, *, max_facts, usage, now):\n"
+        "    return sorted(fact['id'] for fact in facts)[-max_facts:] if max_facts else []\n"
+    )
+    asked = ("--capacity", "1", "--policy", "recency,by_name:last", "--policy", "hybrid-v1")
+    code, out, err = command("audit", pair.root, *asked, *WHEN, "--output-file", "rows.csv")
+    assert code == 0
+    assert (
+        "at 1 recency keeps 1, evicts 1; corrections at risk 0; the policies disagree on 2" in out
+    )
+    assert "confirmed (preference): not among the 1 that by_name:last keeps" in out
+    rows = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()))
+    assert [(row["policy"], row["fact_id"], row["score"]) for row in rows] == [
+        ("recency", "old", ""),
+        ("by_name:last", "confirmed", ""),
+        ("hybrid-v1", "old", rows[2]["score"]),
+    ]
+    assert float(rows[2]["score"]) == pytest.approx(0.6163, abs=1e-4)
+    assert "3 evictions written to" in err
+    with_two = command("audit", pair.root, *asked, *WHEN, "--workers", "2", "--json")
+    assert with_two == command("audit", pair.root, *asked, *WHEN, "--json")
+
+
+def test_a_cut_ranking_decides_as_the_selector_does(store):
+    for i in range(30):
+        kind = "correction" if i % 7 == 3 else "preference"
+        store.write(f"f{i:02d}", category=kind, confidence=(i * 7 % 10) / 10, createdAt=ago(i * 9))
+    facts = read_store(next(find_stores(store.root))).facts
+    for decision in audited(store, capacities=range(32)).decisions:
+        expected = select_facts_for_capacity(
+            facts, max_facts=decision.capacity, policy=decision.policy, usage={}, now=NOW
+        )
+        assert decision.kept == tuple(fact["id"] for fact in expected.kept)
+        assert [fact.fact_id for fact in decision.evicted] == [
+            fact.fact_id for fact in expected.evicted
+        ]
+        assert decision.reserved_correction_slots == expected.reserved_correction_slots
+
+
+def test_no_name_steers_the_terminal_or_breaks_the_document(tmp_path, command):
+    bell = Store(tmp_path, "mara\x1b]0;x\x07", "le\nad")
+    bell.write("a", confidence=7)
+    strange = os.fsdecode(b"\xff\xfe")
+    Store(tmp_path, strange, "lead").write("b")
+    code, out, err = command("audit", tmp_path, *WHEN)
+    assert code == 1
+    assert not set("\x1b\x07") & set(out + err)
+    assert err.count("\n") == 1
+    found = json.loads(command("audit", tmp_path, "--json", *WHEN)[1])
+    assert [store["agent"] for store in found["stores"]] == ["le\nad", "lead"]
+    assert len(found["unsound"]) == 1
+    table = tmp_path / "rows.csv"
+    assert command("audit", tmp_path, "--capacity", "0", "--output-file", table, *WHEN)[0] == 1
+    assert len(list(csv.reader(table.read_text().replace("le\nad", "lead").splitlines()))) == 5
 
 
 BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
@@ -244,6 +344,9 @@ def test_the_root_comes_from_the_environment(pair, command, monkeypatch):
         ([".", "--capacity", "-1"], "capacity -1 is below 0"),
         ([".", "--now", "soon"], "'soon' is no time"),
         ([".", "--json", "--show-content"], "--show-content is for the screen alone"),
+        ([".", "--policy", "lru"], "policy 'lru' is not one of confidence, hybrid-v1, "),
+        ([".", "--policy", "oracle"], "policy oracle must be told what will be asked for"),
+        ([".", "--output-file", "/proc/x/y.csv"], "cannot be written"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(command, tmp_path, monkeypatch, arguments, said):
