@@ -9,7 +9,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +18,8 @@ import yaml
 from deermem_eval.errors import DeermemEvalError
 
 CONTRACT_BYTES_LIMIT = 200_000
+STREAM_CHARS = 1 << 20
+ITEM_CHARS_LIMIT = 200_000_000
 
 
 def read_bytes(path: Path, what: str, *, limit: int | None = None) -> bytes:
@@ -65,6 +67,69 @@ def decode_text(content: bytes, path: Path, what: str) -> str:
 def parse_json(content: bytes, path: Path, what: str) -> Any:
     """Parse one JSON document; duplicate keys, NaN and numbers beyond a float are refused."""
     return _parse_json_text(decode_text(content, path, what), f"{what} {path}")
+
+
+def stream_json_list(path: Path, what: str) -> Iterator[Any]:
+    """Yield the items of a JSON list, one at a time, from a file of any size.
+
+    Raises
+    ------
+    DeermemEvalError
+        The file cannot be read, is no list, breaks off, or goes on after it; the item is named.
+    """
+    number, text, at = 0, "", 0
+    decoder = json.JSONDecoder()
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+
+            def more() -> bool:
+                nonlocal text, at
+                part = file.read(max(STREAM_CHARS, len(text) - at))
+                text, at = text[at:] + part, 0
+                return bool(part)
+
+            def next_sign() -> str:
+                nonlocal at
+                while True:
+                    while at < len(text) and text[at] in " \t\r\n":
+                        at += 1
+                    if at < len(text) or not more():
+                        return text[at : at + 1]
+
+            sign = next_sign()
+            if sign != "[":
+                raise ValueError("it is no list")
+            while sign != "]":
+                at += 1
+                if next_sign() == "]" and not number:
+                    break
+                while True:
+                    try:
+                        item, end = decoder.raw_decode(text, at)
+                    except ValueError:
+                        if len(text) - at > ITEM_CHARS_LIMIT or not more():
+                            raise
+                        continue
+                    if end < len(text) or not more():  # a number may go on
+                        break
+                yield item
+                number, at = number + 1, end
+                sign = next_sign()
+                if sign not in ("]", ","):
+                    raise ValueError(
+                        "the list does not end" if not sign else f"{sign!r} follows it"
+                    )
+            at += 1
+            if next_sign():
+                raise ValueError("something follows the list")
+    except UnicodeDecodeError as error:
+        raise DeermemEvalError(f"{what} {path} is not UTF-8; save it as UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise DeermemEvalError(
+            f"{what} {path}, item {number + 1}, is not valid JSON: {_reason(error)}"
+        ) from error
+    except OSError as error:
+        raise DeermemEvalError(f"{what} {path} cannot be read: {error.strerror}") from error
 
 
 def parse_json_lines(content: bytes, path: Path, what: str) -> list[tuple[int, dict[str, Any]]]:

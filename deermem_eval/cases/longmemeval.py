@@ -83,7 +83,7 @@ def read_rows(path: Path, expected_sha256: str) -> tuple[LongMemEvalRow, ...]:
         )
     rows: dict[str, LongMemEvalRow] = {}
     for index, value in enumerate(document):
-        row = _row(value, f"data set {path}, row {index}")
+        row = parse_row(value, f"data set {path}, row {index}")
         if row.question_id in rows:
             raise DeermemEvalError(
                 f"data set {path}, row {index}: question_id {row.question_id!r} stands twice"
@@ -92,7 +92,8 @@ def read_rows(path: Path, expected_sha256: str) -> tuple[LongMemEvalRow, ...]:
     return tuple(rows.values())
 
 
-def _row(value: Any, where: str) -> LongMemEvalRow:
+def parse_row(value: Any, where: str) -> LongMemEvalRow:
+    """Check one row; a malformed one is refused with its place."""
     try:
         row = LongMemEvalRow.model_validate_json(json.dumps(value))
     except ValidationError as error:

@@ -25,6 +25,7 @@ STREET = [
     "grades",
     "drift",
     "memory",
+    "traces",
     "report",
 ]
 LABELS = {

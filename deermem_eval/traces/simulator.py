@@ -1,0 +1,224 @@
+"""The simulator: many stores live through one trace, each with its own confidences, weights and seed.
+
+Promises: a store never holds more than its capacity after a fact has come; the same seed gives the same
+life, whatever else is simulated beside it; a policy sees the past alone.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.policies import HybridParameters
+from deermem_eval.traces.trace import ACCESS, CONFIRM, CREATE, Floats, Integers, Trace
+from deermem_eval.traces.victims import CLAIRVOYANT, KEYS, Stores, victims
+
+PUBLISHED_WEIGHTS = (0.65, 0.25, 0.10)
+CONFIRM_STREAM, LOT_STREAM, CONFIDENCE_STREAM = range(3)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How stores are kept.
+
+    Attributes
+    ----------
+    policy : str
+        One of `KEYS`, any policy by name, or `module:function`.
+    capacity : int
+        From 0.
+    parameters : HybridParameters
+        Half-lives and reserve of `hybrid-v1`.
+    """
+
+    policy: str
+    capacity: int
+    parameters: HybridParameters = field(default_factory=HybridParameters)
+
+    def __post_init__(self) -> None:
+        if type(self.capacity) is not int or self.capacity < 0:
+            raise DeermemEvalError(
+                f"capacity is {self.capacity!r}, and must be a whole number from 0"
+            )
+
+
+def simulate(
+    trace: Trace,
+    setting: Setting,
+    confidence: ArrayLike,
+    seeds: ArrayLike,
+    *,
+    weights: ArrayLike = PUBLISHED_WEIGHTS,
+    need_places: ArrayLike | None = None,
+) -> Integers:
+    """Let stores live through a trace, and return when each lost each fact.
+
+    Parameters
+    ----------
+    trace : Trace
+    setting : Setting
+        Of all stores.
+    confidence : array of float, shape (stores, facts)
+        In [0, 1].
+    seeds : array of int, shape (stores,)
+        For what is left to chance: confirmations with a probability, and the policy `random`.
+    weights : array of float, shape (3,) or (stores, 3)
+        Of `hybrid-v1`.
+    need_places : array of int, shape (needs,), optional
+        Where in the events each need stands; for the clairvoyant alone.
+
+    Returns
+    -------
+    array of int, shape (stores, facts)
+        Place in the events at which the fact was evicted; the number of events if it never was.
+    """
+    confidence = np.atleast_2d(np.asarray(confidence, dtype=float))
+    seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
+    if setting.policy not in KEYS:
+        from deermem_eval.traces.store_by_store import simulate_each
+
+        return simulate_each(trace, setting, confidence, seeds)
+    return _Lives(trace, setting, confidence, seeds, np.asarray(weights, float), need_places).run()
+
+
+def chance(seed: int, stream: int, size: int) -> Floats:
+    """Return numbers in [0, 1) of one of a seed's streams."""
+    return np.random.default_rng([int(seed), stream]).random(size)
+
+
+def next_needs(trace: Trace, need_places: ArrayLike) -> list[Integers]:
+    """Return, for each fact, the places at which it is needed, ascending."""
+    found: list[list[int]] = [[] for _ in trace.fact_ids]
+    for need, place in zip(trace.needs, np.asarray(need_places).tolist(), strict=True):
+        for fact in need.facts:
+            found[fact].append(place)
+    return [np.array(sorted(places), dtype=np.int64) for places in found]
+
+
+class _Lives:
+    """Stores in the middle of their lives.
+
+    What an access or a confirmation does to a fact is the same for every store that still holds it,
+    because a fact comes once: a state a fact suffices, and one a store only where chance enters.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        setting: Setting,
+        confidence: Floats,
+        seeds: Integers,
+        weights: Floats,
+        need_places: ArrayLike | None,
+    ) -> None:
+        count, facts = len(seeds), len(trace.fact_ids)
+        self.trace, self.setting, self.confidence = trace, setting, confidence
+        self.weights = np.broadcast_to(weights, (count, 3))
+        self.rows = np.arange(count)[:, np.newaxis]
+        self.created = np.full(facts, -np.inf)
+        self.accessed = np.full(facts, -np.inf)
+        self.accesses, self.heat = np.zeros(facts), np.zeros(facts)
+        confirms = trace.places(CONFIRM)
+        self.by_chance = bool((trace.probabilities[confirms] < 1).any())
+        self.confirmed = np.full((count if self.by_chance else 1, facts), -np.inf)
+        self.draws = np.zeros((0, 0))
+        if self.by_chance:
+            self.draws = np.array([chance(seed, CONFIRM_STREAM, len(confirms)) for seed in seeds])
+        self.lots = np.zeros((1, facts))
+        if setting.policy == "random":
+            self.lot_streams = [np.random.default_rng([int(s), LOT_STREAM]) for s in seeds]
+        self.is_correction = trace.corrections
+        self.slots = setting.parameters.correction_slots(setting.capacity)
+        self.needed = [np.zeros(0, dtype=np.int64)] * facts
+        self.next_need = np.full(facts, np.inf)
+        if setting.policy == CLAIRVOYANT:
+            if need_places is None:
+                raise DeermemEvalError("the clairvoyant policy must be told where the needs stand")
+            self.needed = next_needs(trace, need_places)
+        self.held = np.zeros((count, setting.capacity + 1), dtype=np.int64)
+        self.free = np.zeros(count, dtype=np.int64)
+        self.evicted_at = np.full((count, facts), len(trace.kinds), dtype=np.int64)
+
+    def run(self) -> Integers:
+        trace, half_life = self.trace, self.setting.parameters.access_half_life_days * 86_400
+        kinds, subjects, times = trace.kinds.tolist(), trace.subjects.tolist(), trace.times.tolist()
+        accessed, heat, accesses = self.accessed, self.heat, self.accesses
+        confirmations = 0
+        for place, (kind, fact, now) in enumerate(zip(kinds, subjects, times, strict=True)):
+            if kind == ACCESS:
+                decay = 2.0 ** (-(now - accessed[fact]) / half_life) if accesses[fact] else 0.0
+                heat[fact] = heat[fact] * decay + 1.0
+                accesses[fact] += 1.0
+                accessed[fact] = now
+            elif kind == CREATE:
+                self._create(fact, now, place)
+            elif kind == CONFIRM:
+                self._confirm(fact, now, place, confirmations)
+                confirmations += 1
+        return self.evicted_at
+
+    def _confirm(self, fact: int, now: float, place: int, number: int) -> None:
+        if self.by_chance:
+            happens = self.draws[:, number] < self.trace.probabilities[place]
+            self.confirmed[happens, fact] = now
+        else:
+            self.confirmed[0, fact] = now
+
+    def _create(self, fact: int, now: float, place: int) -> None:
+        self.created[fact] = now
+        if fact < self.setting.capacity:
+            self.held[:, fact] = fact
+            return
+        if fact == self.setting.capacity:
+            self.free[:] = fact
+        self.held[self.rows[:, 0], self.free] = fact
+        keys = KEYS[self.setting.policy](self._stores(now, place))
+        self.free = victims(keys, self.held)
+        gone = self.held[self.rows[:, 0], self.free]
+        self.evicted_at[self.rows[:, 0], gone] = place
+
+    def _stores(self, now: float, place: int) -> Stores:
+        facts = self.held
+        lots = np.zeros(facts.shape)
+        if self.setting.policy == "random":
+            lots = np.array([stream.random(facts.shape[1]) for stream in self.lot_streams])
+        next_need = np.zeros(facts.shape)
+        if self.setting.policy == CLAIRVOYANT:
+            next_need = self._next_need(facts, place)
+        rows = self.rows if len(self.confirmed) > 1 else 0
+        return Stores(
+            now=now,
+            facts=facts,
+            confidence=self.confidence[self.rows if len(self.confidence) > 1 else 0, facts],
+            created=self.created[facts],
+            confirmed=self.confirmed[rows, facts],
+            accessed=self.accessed[facts],
+            accesses=self.accesses[facts],
+            heat=self.heat[facts],
+            is_correction=self.is_correction[facts],
+            weights=self.weights,
+            parameters=self.setting.parameters,
+            slots=self.slots,
+            lots=lots,
+            next_need=next_need,
+        )
+
+    def _next_need(self, facts: Integers, place: int) -> Floats:
+        for fact in np.unique(facts):
+            later = self.needed[fact][np.searchsorted(self.needed[fact], place, side="right") :]
+            self.next_need[fact] = later[0] if len(later) else np.inf
+        return np.asarray(self.next_need[facts])
+
+
+def kept_sets(trace: Trace, evicted_at: Integers) -> NDArray[np.bool_]:
+    """Return which facts a store holds after every event, shape (events, facts).
+
+    Parameters
+    ----------
+    trace : Trace
+    evicted_at : array of int, shape (facts,)
+        Of one store, as `simulate()` returns it.
+    """
+    places = np.arange(len(trace.kinds))[:, np.newaxis]
+    return np.asarray((trace.places(CREATE) <= places) & (places < evicted_at))

@@ -1,0 +1,231 @@
+"""The study: lives x policies x capacities x models of confidence x seeds, as tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from deermem_eval.chunks import map_chunks
+from deermem_eval.errors import DeermemEvalError
+from deermem_eval.policies.scores import SECONDS_A_DAY
+from deermem_eval.traces.bound import most_needs_met
+from deermem_eval.traces.signals import CONSTANT, confidences, degree, need_places
+from deermem_eval.traces.simulator import Setting, simulate
+from deermem_eval.traces.trace import Floats, Integers, Trace
+
+CAPACITIES = (25, 50, 75, 100, 150, 200)
+CONFIDENCE_MODELS = (CONSTANT, "rho=0", "rho=0.3", "rho=0.6", "rho=1")
+POLICIES = (
+    *("confidence", "hybrid-v1", "recency", "frequency", "fifo", "random"),
+    *("correction-tie-break", "forgetting-curve", "power-law", "clairvoyant"),
+)
+BOUND = "bound"
+STORES_AT_A_TIME = 100
+AGE_BOUNDS = (0.0, 7.0, 30.0, 90.0, 180.0)
+AGES = ("0-7", "7-30", "30-90", "90-180", "180-")
+"""Days, from and below."""
+OUTCOME_COLUMNS = (
+    *("life", "policy", "capacity", "confidence", "recency", "seed", "needs", "met", "met_in_part"),
+    *("facts", "evicted", "corrections", "corrections_kept"),
+)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is simulated.
+
+    Attributes
+    ----------
+    policies : tuple of str
+    capacities : tuple of int
+    confidence : tuple of str
+        Models, as `confidences()` takes them.
+    recencies : tuple of float or None
+        Models of needs, as `need_places()` takes them.
+    seeds : int
+        Stores that differ in what is left to chance.
+    """
+
+    policies: tuple[str, ...] = POLICIES
+    capacities: tuple[int, ...] = CAPACITIES
+    confidence: tuple[str, ...] = CONFIDENCE_MODELS
+    recencies: tuple[float | None, ...] = (None,)
+    seeds: int = 20
+
+    def __post_init__(self) -> None:
+        for capacity in self.capacities:
+            Setting("confidence", capacity)
+        for model in self.confidence:
+            if model not in (CONSTANT, "stored"):
+                degree(model)
+        if self.seeds < 1:
+            raise DeermemEvalError(f"seeds is {self.seeds}, and must be at least 1")
+        for name in ("policies", "capacities", "confidence", "recencies"):
+            values = getattr(self, name)
+            if not values or len(set(values)) < len(values):
+                raise DeermemEvalError(
+                    f"{name} are {values}; give at least one, none of them twice"
+                )
+
+
+def run_study(
+    traces: Sequence[Trace], study: Study, *, workers: int = 1, scheduler: str = ""
+) -> pd.DataFrame:
+    """Simulate every life under every policy at every capacity, and the bound.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+    study : Study
+    workers, scheduler
+        As for `deermem_eval.chunks.map_chunks`; the table is the same.
+
+    Returns
+    -------
+    DataFrame
+        Columns `OUTCOME_COLUMNS`: a row a life, policy, capacity, model of confidence and of needs, and
+        seed. `met` counts needs met in whole, `met_in_part` sums the share of each need's facts that
+        was there; `bound` has one row a life, capacity and model of needs (confidence empty, seed
+        -1), and nothing in its last columns.
+    """
+    chunks = [(trace, capacity) for trace in traces for capacity in study.capacities]
+    tables = map_chunks(
+        partial(_outcomes, study=study), chunks, workers=workers, scheduler=scheduler
+    )
+    return pd.DataFrame([row for rows in tables for row in rows], columns=list(OUTCOME_COLUMNS))
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Stores of one trace: what differs between them."""
+
+    labels: tuple[tuple[str, int], ...]
+    confidence: Floats = field(repr=False)
+
+    @property
+    def seeds(self) -> Integers:
+        """Of each store."""
+        return np.array([seed for _, seed in self.labels], dtype=np.int64)
+
+
+def stores_of(trace: Trace, study: Study) -> list[Stores]:
+    """Return the stores of a study on a trace, as many at a time as are simulated together."""
+    labels = [(model, seed) for model in study.confidence for seed in range(study.seeds)]
+    return [
+        Stores(tuple(part), np.array([confidences(trace, model, seed) for model, seed in part]))
+        for start in range(0, len(labels), STORES_AT_A_TIME)
+        if (part := labels[start : start + STORES_AT_A_TIME])
+    ]
+
+
+def needs_met(trace: Trace, evicted_at: Integers, places: Integers) -> tuple[Floats, Floats]:
+    """Return which needs a store meets in whole, and in which share, each of shape (stores, needs).
+
+    Parameters
+    ----------
+    trace : Trace
+    evicted_at : array of int, shape (stores, facts)
+        As `simulate()` returns it.
+    places : array of int, shape (needs,)
+        Where in the events each need stands.
+    """
+    whole = np.ones((len(evicted_at), len(trace.needs)))
+    share = np.ones_like(whole)
+    for number, (need, place) in enumerate(zip(trace.needs, places, strict=True)):
+        there = evicted_at[:, list(need.facts)] >= place
+        whole[:, number], share[:, number] = there.all(axis=1), there.mean(axis=1)
+    return whole, share
+
+
+def _outcomes(chunk: tuple[Trace, int], study: Study) -> list[tuple[object, ...]]:
+    trace, capacity = chunk
+    rows: list[tuple[object, ...]] = []
+    corrections = trace.corrections
+    size = (len(trace.fact_ids), int(corrections.sum()))
+    places = {recency: need_places(trace, recency) for recency in study.recencies}
+    for stores in stores_of(trace, study):
+        for policy in study.policies:
+            lives: Integers | None = None
+            for recency, at in places.items():
+                if lives is None or policy == "clairvoyant":  # nobody else looks ahead
+                    lives = simulate(
+                        trace,
+                        Setting(policy, capacity),
+                        stores.confidence,
+                        stores.seeds,
+                        need_places=at,
+                    )
+                whole, share = needs_met(trace, lives, at)
+                gone = lives < len(trace.kinds)
+                counts = zip(
+                    stores.labels,
+                    whole.sum(axis=1).astype(int).tolist(),
+                    share.sum(axis=1).tolist(),
+                    gone.sum(axis=1).tolist(),
+                    (~gone & corrections).sum(axis=1).tolist(),
+                    strict=True,
+                )
+                for (model, seed), met, in_part, evicted, kept in counts:
+                    rows.append(
+                        (
+                            *(trace.life, policy, capacity, model, _name(recency), seed),
+                            *(len(trace.needs), met, in_part, size[0], evicted, size[1], kept),
+                        )
+                    )
+    for recency, at in places.items():
+        met = most_needs_met(trace, capacity, at)
+        rows.append(
+            (
+                *(trace.life, BOUND, capacity, "", _name(recency), -1),
+                *(len(trace.needs), met, float("nan"), size[0], np.nan, size[1], np.nan),
+            )
+        )
+    return rows
+
+
+def _name(recency: float | None) -> str:
+    return "traced" if recency is None else f"{recency:g}"
+
+
+def ages_of_needs(
+    traces: Sequence[Trace],
+    *,
+    policies: Sequence[str],
+    capacity: int,
+    confidence: str,
+    recency: float | None = None,
+    seeds: int = 5,
+) -> pd.DataFrame:
+    """Count the needs that policies meet by kind of question and by the age of their oldest fact.
+
+    Returns
+    -------
+    DataFrame
+        Columns `policy`, `kind`, `age` (days, `30-90`), `needs` (of all lives) and `met` (the mean
+        over seeds, summed over lives).
+    """
+    rows = []
+    for trace in traces:
+        places = need_places(trace, recency)
+        of_seed = np.array([confidences(trace, confidence, seed) for seed in range(seeds)])
+        for policy in policies:
+            setting = Setting(policy, capacity)
+            lives = simulate(trace, setting, of_seed, np.arange(seeds), need_places=places)
+            met = needs_met(trace, lives, places)[0].mean(axis=0)
+            for need, age, share in zip(trace.needs, _ages(trace, places), met, strict=True):
+                rows.append((policy, need.kind, age, 1, share))
+    table = pd.DataFrame(rows, columns=["policy", "kind", "age", "needs", "met"])
+    table["age"] = pd.Categorical(table["age"], categories=AGES, ordered=True)
+    grouped = table.groupby(["policy", "kind", "age"], observed=True, sort=True).sum()
+    return grouped.reset_index().astype({"age": str})
+
+
+def _ages(trace: Trace, places: Integers) -> list[str]:
+    """Return the bin of each need's oldest fact's age, when the need comes."""
+    times = np.append(trace.times, trace.times[-1])
+    asked = times[np.minimum(places, len(trace.times))]
+    oldest = np.array([trace.created[list(need.facts)].min() for need in trace.needs])
+    days = np.maximum(0.0, (asked - oldest) / SECONDS_A_DAY)
+    return [AGES[i - 1] for i in np.searchsorted(AGE_BOUNDS, days, side="right")]
