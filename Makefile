@@ -1,6 +1,7 @@
 # make reproduce   run the notebooks on both shipped protocols; write results/ and a page to open
 # make test        lint, types, notebooks, every test
 # make lab         open JupyterLab on notebooks/ (more options: LAB="--no-browser --port 8890")
+# make locomo      fetch LoCoMo, run 08_traces on it; write results/locomo
 # make strip       take the outputs out of notebooks/ again, after saving them in JupyterLab
 # make bench       measure (figures are ratios on the same work)
 # make lock        resolve requirements.lock anew (needs uv)
@@ -12,12 +13,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test lab strip bench lock clean
+.PHONY: reproduce locomo test lab strip bench lock clean
 
 reproduce: $(READY)
 	$(BIN)/deermem-eval notebooks
 	$(BIN)/deermem-eval notebooks --protocol sample
 	$(BIN)/deermem-eval report
+
+locomo: $(READY)
+	$(BIN)/deermem-eval fetch locomo
+	$(BIN)/deermem-eval notebooks 08_traces -p trace=locomo -p seeds=20 -p workers=2 --output-dir results/locomo
+	$(BIN)/deermem-eval report --output-dir results/locomo
 
 test: $(READY)
 	$(BIN)/ruff check .

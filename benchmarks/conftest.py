@@ -40,6 +40,8 @@ def figures(benches):
             )
         elif "megabytes" in info:
             yield f"{bench.name}: {info['megabytes']:.0f} MB at most"
+        if "events_a_second" in info:
+            yield f"{bench.name}: {info['events_a_second']:,.0f} events a second and core"
         if "facts_a_second_and_core" in info:
             yield (
                 f"{bench.name}: {info['facts_a_second_and_core']:,.0f} facts a second and core, "

@@ -26,6 +26,12 @@ from deermem_eval.report.parameters import optional_path
 from deermem_eval.report.style import SavedFigure, figure_title, save_figure, shown_figure
 from deermem_eval.report.table_files import save_table
 from deermem_eval.report.tables import bank_table, case_table, pool_table, scenario_table
+from deermem_eval.report.trace_figures import (
+    decision_map_figure,
+    needs_by_age,
+    needs_by_capacity,
+    tuned_weights,
+)
 from deermem_eval.report.weight_figures import (
     half_life_sensitivity,
     margins_by_case,
@@ -44,12 +50,15 @@ __all__ = [
     "bank_table",
     "case_table",
     "change_flow",
+    "decision_map_figure",
     "default_run",
     "fact_timeline",
     "figure_title",
     "half_life_sensitivity",
     "margins_by_case",
     "markdown_table",
+    "needs_by_age",
+    "needs_by_capacity",
     "optional_path",
     "p_overview",
     "plan_notebooks",
@@ -70,6 +79,7 @@ __all__ = [
     "shown_figure",
     "study_folders",
     "text_table",
+    "tuned_weights",
     "weight_triangle",
     "who_sees_what",
     "write_page",

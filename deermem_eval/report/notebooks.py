@@ -53,7 +53,8 @@ def plan_notebooks(
     ----------
     names : sequence of str
         Names (`02_retention`) or paths of notebooks; empty: all shipped ones, except those for which
-        the protocol lacks texts or a graded run.
+        the protocol lacks texts or a graded run, and those on traces with another protocol than
+        their own, because they would only say the same again.
     parameters : mapping
         Values by name. A notebook gets those that it declares; each must be declared by one.
     where_declared : mapping, optional
@@ -98,8 +99,10 @@ def plan_notebooks(
         after = answering[0] if answering and shows_own_answers(of_one) else ""
         if after:
             of_one["run"] = None  # it is not there yet
-        if not names and "protocol" in of_one and not can_be_shown(of_one):
-            continue
+        if not names and "protocol" in of_one:
+            is_own = of_one["protocol"] == declared[path]["protocol"].default
+            if not can_be_shown(of_one) or ("trace" in of_one and not is_own):
+                continue
         if "protocol" in of_one:
             _refuse_bad_study(path.stem, of_one)
         tasks.append(NotebookTask(path.stem, path, values[path], after))

@@ -24,6 +24,7 @@ ACCENT = "#0072b2"  # colour-blind safe (Okabe and Ito), and darker than the gre
 POLICY_COLOURS = {"confidence": GREY, "hybrid-v1": ACCENT}
 POLICY_MARKERS = {"confidence": "o", "hybrid-v1": "s"}
 OTHER_COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#8c6d31", "#5c5c8a")
+DASHES = ("-", "--", "-.", ":")
 OTHER_MARKERS = ("^", "D", "v", "P", "X", "<", ">")
 COMPONENT_COLOURS = {
     "confidence": GREY,
@@ -86,6 +87,22 @@ def policy_look(name: str, others: Sequence[str]) -> tuple[str, str]:
     place = [other for other in others if other not in POLICY_COLOURS].index(name)
     turn = place % len(OTHER_COLOURS)
     return OTHER_COLOURS[turn], OTHER_MARKERS[turn]
+
+
+def line_look(name: str, others: Sequence[str]) -> dict[str, Any]:
+    """Return how a policy's line looks among many: the two are broad, the others differ by dashes too.
+
+    Parameters
+    ----------
+    name : str
+    others : sequence of str
+        Every policy of the figure, in its order.
+    """
+    if name in POLICY_COLOURS:
+        return {"color": POLICY_COLOURS[name], "linewidth": 2.2}
+    place = [other for other in others if other not in POLICY_COLOURS].index(name)
+    colour, dash = OTHER_COLOURS[place % len(OTHER_COLOURS)], DASHES[place % len(DASHES)]
+    return {"color": colour, "linestyle": dash, "linewidth": 1.0}
 
 
 @contextmanager

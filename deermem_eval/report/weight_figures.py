@@ -13,15 +13,13 @@ from deermem_eval.report.style import (
     ACCENT,
     COLUMN_INCHES,
     GREY,
-    OTHER_COLOURS,
-    POLICY_COLOURS,
     house_style,
+    line_look,
     set_title,
 )
 
 MARK = "#d55e00"
 DOT_ROW_INCHES = 0.085
-DASHES = ("-", "--", "-.", ":")
 
 
 def weight_triangle(
@@ -153,18 +151,10 @@ def policy_capacity_curves(curves: pd.DataFrame, *, capacity: int) -> Figure:
     with house_style():
         figure = Figure(figsize=(COLUMN_INCHES, 3.3))
         axis = figure.subplots()
-        others = [name for name in overall["policy"].unique() if name not in POLICY_COLOURS]
+        policies = list(overall["policy"].unique())
         for policy, line in overall.groupby("policy", sort=False):
             name = str(policy)
-            if name in POLICY_COLOURS:
-                look: dict[str, Any] = {"color": POLICY_COLOURS[name], "linewidth": 2.2}
-            else:
-                place = others.index(name)
-                colour, dash = (
-                    OTHER_COLOURS[place % len(OTHER_COLOURS)],
-                    DASHES[place % len(DASHES)],
-                )
-                look = {"color": colour, "linestyle": dash, "linewidth": 1.0}
+            look = line_look(name, policies)
             axis.plot(line["capacity"], line["retained"], label=name, clip_on=False, **look)
         chance = overall[overall["expected"].notna()]
         axis.plot(

@@ -5,6 +5,7 @@ from deermem_eval.traces.comparison import (
     COMPARISON_COLUMNS,
     cluster_interval,
     compare_policies,
+    comparison_in_words,
     holm,
     shares_by_life,
     shares_by_setting,
@@ -12,6 +13,7 @@ from deermem_eval.traces.comparison import (
 )
 from deermem_eval.traces.decision_map import MAP_COLUMNS, constructed_assumption, decision_map
 from deermem_eval.traces.files import read_traces, trace_events, write_traces
+from deermem_eval.traces.findings import findings
 from deermem_eval.traces.generator import MADE_NAME, Making, made_life, made_lives
 from deermem_eval.traces.lives import Life, Noted, Question, Turn
 from deermem_eval.traces.locomo import LOCOMO_NAME, fetch_locomo, locomo_path, read_locomo
@@ -59,10 +61,12 @@ __all__ = [
     "build_trace",
     "cluster_interval",
     "compare_policies",
+    "comparison_in_words",
     "confidences",
     "constructed_assumption",
     "decision_map",
     "fetch_locomo",
+    "findings",
     "holm",
     "kept_sets",
     "leave_one_life_out",

@@ -99,7 +99,7 @@ def compare_policies(
     DataFrame
         Columns `COMPARISON_COLUMNS`. `difference` is policy minus baseline in the mean share of needs
         met; `lower` and `upper` bound it by a bootstrap over lives; `p_value` is of the two-sided
-        sign-flip test over lives, and `p_holm` the same after Holm over all rows.
+        sign-flip test over lives, and `p_holm` the same after Holm over the policies of a setting.
 
     Raises
     ------
@@ -121,8 +121,40 @@ def compare_policies(
                 continue
             rows.append((policy, baseline, *setting, *_compared(pair.to_numpy(), alpha)))
     table = pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS[:-1]))
-    table["p_holm"] = holm(table["p_value"].to_numpy()) if len(table) else []
+    table["p_holm"] = table.groupby(SETTINGS, sort=False)["p_value"].transform(
+        lambda of_setting: holm(of_setting.to_numpy())
+    )
     return table
+
+
+def comparison_in_words(compared: pd.DataFrame, *, policy: str = "hybrid-v1") -> list[str]:
+    """Say what a comparison shows of one policy, and what so few lives can show at all.
+
+    Parameters
+    ----------
+    compared : DataFrame
+        As `compare_policies()` returns it.
+    policy : str
+    """
+    of = compared[compared["policy"] == policy]
+    lines = []
+    for row in of.to_dict("records"):
+        clear = "clear" if row["lower"] > 0 or row["upper"] < 0 else "not told from none"
+        lines.append(
+            f"{policy} meets {100 * row['share']:.1f} %, {row['baseline']} "
+            f"{100 * row['share_baseline']:.1f} % of needs at capacity {row['capacity']}, confidence "
+            f"{row['confidence']}, recency {row['recency']}: {100 * row['difference']:+.1f} points "
+            f"[{100 * row['lower']:+.1f}, {100 * row['upper']:+.1f}], {clear}; "
+            f"p {row['p_value']:.3g}, after Holm {row['p_holm']:.3g}"
+        )
+    if len(compared):
+        lives, smallest = int(compared["lives"].max()), compared["smallest_attainable_p"].min()
+        family = int(compared.groupby(SETTINGS).size().max())
+        lines.append(
+            f"{lives} lives are {lives} observations: no p-value can fall below {smallest:.3g}, and after "
+            f"Holm over the {family} policies of a setting none below {min(1.0, smallest * family):.3g}"
+        )
+    return lines
 
 
 def cluster_interval(differences: ArrayLike, *, alpha: float = 0.05) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from deermem_eval.cases import Case
 from deermem_eval.chunks import map_chunks
 from deermem_eval.policies import stored_confidence
 from deermem_eval.policies.scores import parse_timestamp
-from deermem_eval.traces.comparison import compare_policies
+from deermem_eval.traces.comparison import compare_policies, holm
 from deermem_eval.traces.signals import RHO, normal_scores
 from deermem_eval.traces.study import OUTCOME_COLUMNS, Study, run_study
 from deermem_eval.traces.trace import Trace
@@ -50,7 +50,8 @@ def decision_map(
     Returns
     -------
     DataFrame
-        Columns `MAP_COLUMNS`; `difference` is candidate minus baseline in the share of needs met.
+        Columns `MAP_COLUMNS`; `difference` is candidate minus baseline in the share of needs met, and
+        `p_holm` is corrected over all cells.
     """
     study = Study(
         policies=policies,
@@ -63,6 +64,7 @@ def decision_map(
     outcomes = pd.concat(tables, ignore_index=True)[list(OUTCOME_COLUMNS)]
     table = compare_policies(outcomes, baseline=policies[0], policies=[policies[1]], alpha=alpha)
     table = table.assign(
+        p_holm=holm(table["p_value"].to_numpy()),
         rho=table["confidence"].str.removeprefix(RHO).astype(float),
         recency=table["recency"].astype(float),
     )

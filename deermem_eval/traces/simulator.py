@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.policies import HybridParameters
 from deermem_eval.traces.trace import ACCESS, CONFIRM, CREATE, Floats, Integers, Trace
-from deermem_eval.traces.victims import CLAIRVOYANT, KEYS, Stores, victims
+from deermem_eval.traces.victims import CLAIRVOYANT, KEYS, FactStates, Stores, victims
 
 PUBLISHED_WEIGHTS = (0.65, 0.25, 0.10)
 CONFIRM_STREAM, LOT_STREAM, CONFIDENCE_STREAM = range(3)
@@ -113,29 +113,33 @@ class _Lives:
         need_places: ArrayLike | None,
     ) -> None:
         count, facts = len(seeds), len(trace.fact_ids)
-        self.trace, self.setting, self.confidence = trace, setting, confidence
-        self.weights = np.broadcast_to(weights, (count, 3))
-        self.rows = np.arange(count)[:, np.newaxis]
-        self.created = np.full(facts, -np.inf)
-        self.accessed = np.full(facts, -np.inf)
-        self.accesses, self.heat = np.zeros(facts), np.zeros(facts)
+        self.trace, self.setting = trace, setting
         confirms = trace.places(CONFIRM)
         self.by_chance = bool((trace.probabilities[confirms] < 1).any())
-        self.confirmed = np.full((count if self.by_chance else 1, facts), -np.inf)
         self.draws = np.zeros((0, 0))
         if self.by_chance:
             self.draws = np.array([chance(seed, CONFIRM_STREAM, len(confirms)) for seed in seeds])
-        self.lots = np.zeros((1, facts))
-        if setting.policy == "random":
-            self.lot_streams = [np.random.default_rng([int(s), LOT_STREAM]) for s in seeds]
-        self.is_correction = trace.corrections
-        self.slots = setting.parameters.correction_slots(setting.capacity)
-        self.needed = [np.zeros(0, dtype=np.int64)] * facts
-        self.next_need = np.full(facts, np.inf)
+        self.states = FactStates(
+            created=np.full(facts, -np.inf),
+            accessed=np.full(facts, -np.inf),
+            accesses=np.zeros(facts),
+            heat=np.zeros(facts),
+            confirmed=np.full((count if self.by_chance else 1, facts), -np.inf),
+            confidence=confidence,
+            is_correction=trace.corrections,
+            next_need=np.full(facts, np.inf),
+        )
+        self.coming: list[tuple[int, int, float]] = []
         if setting.policy == CLAIRVOYANT:
             if need_places is None:
                 raise DeermemEvalError("the clairvoyant policy must be told where the needs stand")
-            self.needed = next_needs(trace, need_places)
+            self._look_ahead(next_needs(trace, need_places))
+        self.weights = np.broadcast_to(weights, (count, 3))
+        self.slots = setting.parameters.correction_slots(setting.capacity)
+        self.lots: tuple[np.random.Generator, ...] = ()
+        if setting.policy == "random":
+            self.lots = tuple(np.random.default_rng([int(seed), LOT_STREAM]) for seed in seeds)
+        self.rows = np.arange(count)
         self.held = np.zeros((count, setting.capacity + 1), dtype=np.int64)
         self.free = np.zeros(count, dtype=np.int64)
         self.evicted_at = np.full((count, facts), len(trace.kinds), dtype=np.int64)
@@ -143,7 +147,8 @@ class _Lives:
     def run(self) -> Integers:
         trace, half_life = self.trace, self.setting.parameters.access_half_life_days * 86_400
         kinds, subjects, times = trace.kinds.tolist(), trace.subjects.tolist(), trace.times.tolist()
-        accessed, heat, accesses = self.accessed, self.heat, self.accesses
+        accessed, heat = self.states.accessed, self.states.heat
+        accesses = self.states.accesses
         confirmations = 0
         for place, (kind, fact, now) in enumerate(zip(kinds, subjects, times, strict=True)):
             if kind == ACCESS:
@@ -161,54 +166,42 @@ class _Lives:
     def _confirm(self, fact: int, now: float, place: int, number: int) -> None:
         if self.by_chance:
             happens = self.draws[:, number] < self.trace.probabilities[place]
-            self.confirmed[happens, fact] = now
+            self.states.confirmed[happens, fact] = now
         else:
-            self.confirmed[0, fact] = now
+            self.states.confirmed[0, fact] = now
 
     def _create(self, fact: int, now: float, place: int) -> None:
-        self.created[fact] = now
+        self.states.created[fact] = now
         if fact < self.setting.capacity:
             self.held[:, fact] = fact
             return
         if fact == self.setting.capacity:
             self.free[:] = fact
-        self.held[self.rows[:, 0], self.free] = fact
-        keys = KEYS[self.setting.policy](self._stores(now, place))
-        self.free = victims(keys, self.held)
-        gone = self.held[self.rows[:, 0], self.free]
-        self.evicted_at[self.rows[:, 0], gone] = place
-
-    def _stores(self, now: float, place: int) -> Stores:
-        facts = self.held
-        lots = np.zeros(facts.shape)
-        if self.setting.policy == "random":
-            lots = np.array([stream.random(facts.shape[1]) for stream in self.lot_streams])
-        next_need = np.zeros(facts.shape)
-        if self.setting.policy == CLAIRVOYANT:
-            next_need = self._next_need(facts, place)
-        rows = self.rows if len(self.confirmed) > 1 else 0
-        return Stores(
-            now=now,
-            facts=facts,
-            confidence=self.confidence[self.rows if len(self.confidence) > 1 else 0, facts],
-            created=self.created[facts],
-            confirmed=self.confirmed[rows, facts],
-            accessed=self.accessed[facts],
-            accesses=self.accesses[facts],
-            heat=self.heat[facts],
-            is_correction=self.is_correction[facts],
-            weights=self.weights,
-            parameters=self.setting.parameters,
-            slots=self.slots,
-            lots=lots,
-            next_need=next_need,
+        self.held[self.rows, self.free] = fact
+        while self.coming and self.coming[-1][0] <= place:
+            _, needed, again = self.coming.pop()
+            self.states.next_need[needed] = again
+        stores = Stores(
+            now,
+            self.held,
+            self.states,
+            self.weights,
+            self.setting.parameters,
+            self.slots,
+            self.lots,
         )
+        self.free = victims(KEYS[self.setting.policy](stores), self.held)
+        self.evicted_at[self.rows, self.held[self.rows, self.free]] = place
 
-    def _next_need(self, facts: Integers, place: int) -> Floats:
-        for fact in np.unique(facts):
-            later = self.needed[fact][np.searchsorted(self.needed[fact], place, side="right") :]
-            self.next_need[fact] = later[0] if len(later) else np.inf
-        return np.asarray(self.next_need[facts])
+    def _look_ahead(self, needed: list[Integers]) -> None:
+        """Note when each fact is needed next, and what that becomes once the need has come."""
+        for fact, places in enumerate(needed):
+            if not len(places):
+                continue
+            self.states.next_need[fact] = places[0]
+            later = [*places[1:].tolist(), np.inf]
+            self.coming += zip(places.tolist(), [fact] * len(places), later, strict=True)
+        self.coming.sort(reverse=True)
 
 
 def kept_sets(trace: Trace, evicted_at: Integers) -> NDArray[np.bool_]:

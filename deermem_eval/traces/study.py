@@ -131,12 +131,11 @@ def needs_met(trace: Trace, evicted_at: Integers, places: Integers) -> tuple[Flo
     places : array of int, shape (needs,)
         Where in the events each need stands.
     """
-    whole = np.ones((len(evicted_at), len(trace.needs)))
-    share = np.ones_like(whole)
-    for number, (need, place) in enumerate(zip(trace.needs, places, strict=True)):
-        there = evicted_at[:, list(need.facts)] >= place
-        whole[:, number], share[:, number] = there.all(axis=1), there.mean(axis=1)
-    return whole, share
+    counts = np.array([len(need.facts) for need in trace.needs])
+    facts = np.array([fact for need in trace.needs for fact in need.facts])
+    there = evicted_at[:, facts] >= np.repeat(places, counts)
+    met = np.add.reduceat(there, np.cumsum(counts) - counts, axis=1, dtype=float)
+    return (met == counts).astype(float), met / counts
 
 
 def _outcomes(chunk: tuple[Trace, int], study: Study) -> list[tuple[object, ...]]:
@@ -217,9 +216,10 @@ def ages_of_needs(
             for need, age, share in zip(trace.needs, _ages(trace, places), met, strict=True):
                 rows.append((policy, need.kind, age, 1, share))
     table = pd.DataFrame(rows, columns=["policy", "kind", "age", "needs", "met"])
-    table["age"] = pd.Categorical(table["age"], categories=AGES, ordered=True)
+    for name, order in (("policy", policies), ("age", AGES)):
+        table[name] = pd.Categorical(table[name], categories=list(order), ordered=True)
     grouped = table.groupby(["policy", "kind", "age"], observed=True, sort=True).sum()
-    return grouped.reset_index().astype({"age": str})
+    return grouped.reset_index().astype({"policy": str, "age": str})
 
 
 def _ages(trace: Trace, places: Integers) -> list[str]:

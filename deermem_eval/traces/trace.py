@@ -7,6 +7,7 @@ simulated store of some capacity and policy lives through it.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,12 +80,12 @@ class Trace:
     needs: tuple[Need, ...]
     corrects: Integers
 
-    @property
+    @cached_property
     def corrections(self) -> NDArray[np.bool_]:
         """Which facts are corrections, shape (facts,)."""
         return np.array([is_correction({"category": name}) for name in self.categories], dtype=bool)
 
-    @property
+    @cached_property
     def created(self) -> Floats:
         """When each fact was created, in seconds since 1970, shape (facts,)."""
         return np.asarray(self.times[self.kinds == CREATE])

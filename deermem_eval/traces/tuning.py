@@ -101,9 +101,13 @@ def _shares(
     places = need_places(trace, recency)
     of_seed = np.array([confidences(trace, confidence, seed) for seed in range(seeds)])
     numbers = np.arange(seeds)
-    found = []
-    for triple in triples:
-        lives = simulate(trace, Setting("hybrid-v1", capacity), of_seed, numbers, weights=triple)
-        found.append(float(needs_met(trace, lives, places)[0].mean()))
+    lives = simulate(
+        trace,
+        Setting("hybrid-v1", capacity),
+        np.tile(of_seed, (len(triples), 1)),
+        np.tile(numbers, len(triples)),
+        weights=np.repeat(triples, seeds, axis=0),
+    )
+    of_triples = needs_met(trace, lives, places)[0].reshape(len(triples), -1).mean(axis=1)
     lives = simulate(trace, Setting("confidence", capacity), of_seed, numbers)
-    return [*found, float(needs_met(trace, lives, places)[0].mean())]
+    return [*of_triples.tolist(), float(needs_met(trace, lives, places)[0].mean())]

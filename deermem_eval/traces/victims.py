@@ -7,6 +7,7 @@ policy keeps is what its function in `deermem_eval.policies` keeps, and is teste
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,67 +23,91 @@ from deermem_eval.traces.trace import Floats, Integers
 
 
 @dataclass(frozen=True)
+class FactStates:
+    """What is known of every fact at one moment, whoever holds it.
+
+    Attributes
+    ----------
+    created, accessed : array of float, shape (facts,)
+        Times in seconds since 1970; minus infinity where there was none.
+    accesses, heat : array of float, shape (facts,)
+        Counts, and heat as it was stored at the last access.
+    confirmed, confidence : array of float, shape (stores, facts) or (1, facts)
+        The last confirmation's time, as `created`; and a share.
+    is_correction : array of bool, shape (facts,)
+    next_need : array of float, shape (facts,)
+        Place in the events at which each fact is needed next, infinite where it is not: nobody can
+        know that, and only the clairvoyant looks at it.
+    """
+
+    created: Floats
+    accessed: Floats
+    accesses: Floats
+    heat: Floats
+    confirmed: Floats
+    confidence: Floats
+    is_correction: NDArray[np.bool_]
+    next_need: Floats
+
+
+@dataclass(frozen=True)
 class Stores:
-    """What stores hold at one moment, as a policy may see it; arrays of shape (stores, facts held).
+    """What stores hold at one moment, as a policy may see it.
 
     Attributes
     ----------
     now : float
         Seconds since 1970.
-    facts : array of int
+    facts : array of int, shape (stores, facts held)
         Indices; a store's facts stand in any order.
-    confidence, created, confirmed, accessed : array of float
-        Times in seconds since 1970; minus infinity where there was none.
-    accesses, heat : array of float
-        Counts, and heat as it was stored at the last access.
-    is_correction : array of bool
+    states : FactStates
     weights : array of float, shape (stores, 3)
         Of `hybrid-v1`.
     parameters : HybridParameters
         Half-lives and the reserve.
     slots : int
         Slots that corrections may take from the reserve at this capacity.
-    lots : array of float
-        A lot for each store and fact, for `random`.
-    next_need : array of float
-        Place in the events at which each fact is needed next, infinite where it is not: nobody can
-        know that, and only the clairvoyant looks at it.
+    lots : tuple of Generator
+        A stream of chance for each store.
     """
 
     now: float
     facts: Integers
-    confidence: Floats
-    created: Floats
-    confirmed: Floats
-    accessed: Floats
-    accesses: Floats
-    heat: Floats
-    is_correction: NDArray[np.bool_]
+    states: FactStates
     weights: Floats
     parameters: HybridParameters
     slots: int
-    lots: Floats
-    next_need: Floats
+    lots: tuple[np.random.Generator, ...]
+
+    def held(self, name: str) -> NDArray[Any]:
+        """Return a column of `FactStates` for the facts that are held, shape (stores, facts held)."""
+        column = getattr(self.states, name)
+        if column.ndim == 1 or len(column) == 1:
+            return np.asarray(column.ravel()[self.facts])
+        return np.asarray(np.take_along_axis(column, self.facts, axis=1))
 
 
 def by_confidence(stores: Stores) -> list[Floats]:
     """`confidence`."""
-    return [stores.confidence]
+    return [stores.held("confidence")]
 
 
 def by_hybrid(stores: Stores) -> list[Floats]:
     """`hybrid-v1`, its reserve included."""
     halves = stores.parameters
-    confirmed = _decay(stores.now, stores.confirmed, halves.confirmation_half_life_days)
-    created = _decay(stores.now, stores.created, halves.confirmation_half_life_days)
-    never = np.isneginf(stores.confirmed)
+    last = stores.held("confirmed")
+    confirmed = _decay(stores.now, last, halves.confirmation_half_life_days)
+    created = _decay(stores.now, stores.held("created"), halves.confirmation_half_life_days)
+    never = np.isneginf(last)
     freshness = np.where(never, NEVER_CONFIRMED_DISCOUNT * created, confirmed)
-    warmth = stores.heat * _decay(stores.now, stores.accessed, halves.access_half_life_days)
+    warmth = stores.held("heat") * _decay(
+        stores.now, stores.held("accessed"), halves.access_half_life_days
+    )
     heat = np.minimum(1.0, np.log1p(warmth) / HEAT_SCALE)
     w = stores.weights[:, :, np.newaxis]
     # In the order in which the per-store function adds, so that the last bit agrees.
-    score = w[:, 0] * stores.confidence + w[:, 1] * freshness + w[:, 2] * heat
-    if stores.slots and stores.is_correction.any():
+    score = w[:, 0] * stores.held("confidence") + w[:, 1] * freshness + w[:, 2] * heat
+    if stores.slots and stores.states.is_correction.any():
         score = np.where(_reserved(stores, score), np.inf, score)
     return [score]
 
@@ -94,39 +119,43 @@ def by_recency(stores: Stores) -> list[Floats]:
 
 def by_frequency(stores: Stores) -> list[Floats]:
     """`frequency`."""
-    return [stores.accesses]
+    return [stores.held("accesses")]
 
 
 def by_creation(stores: Stores) -> list[Floats]:
     """`fifo`."""
-    return [stores.created]
+    return [stores.held("created")]
 
 
 def by_lot(stores: Stores) -> list[Floats]:
     """`random`: each fact goes with the same chance."""
-    return [stores.lots]
+    return [np.array([lot.random(stores.facts.shape[1]) for lot in stores.lots])]
 
 
 def by_correction_tie_break(stores: Stores) -> list[Floats]:
     """`correction-tie-break`."""
-    return [stores.confidence, stores.is_correction.astype(float), stores.created]
+    return [
+        stores.held("confidence"),
+        stores.held("is_correction").astype(float),
+        stores.held("created"),
+    ]
 
 
 def by_forgetting_curve(stores: Stores) -> list[Floats]:
     """`forgetting-curve`."""
     spread = FINMEM_LONGEST_DAYS - FINMEM_SHORTEST_DAYS
-    stability = FINMEM_SHORTEST_DAYS + spread * stores.confidence
+    stability = FINMEM_SHORTEST_DAYS + spread * stores.held("confidence")
     return [np.exp(-_age_days(stores) / stability)]
 
 
 def by_power_law(stores: Stores) -> list[Floats]:
     """`power-law`."""
-    return [stores.confidence * (1 + _age_days(stores)) ** -POWER_LAW_EXPONENT]
+    return [stores.held("confidence") * (1 + _age_days(stores)) ** -POWER_LAW_EXPONENT]
 
 
 def by_next_need(stores: Stores) -> list[Floats]:
     """`clairvoyant`: what is needed last, or never again, goes (Belady's rule)."""
-    return [-stores.next_need]
+    return [-stores.held("next_need")]
 
 
 CLAIRVOYANT = "clairvoyant"
@@ -156,13 +185,13 @@ def victims(keys: list[Floats], facts: Integers) -> Integers:
 
 def _reserved(stores: Stores, score: Floats) -> NDArray[np.bool_]:
     """Say which facts the reserve keeps: the best corrections of each store."""
-    corrections = stores.is_correction
+    corrections = stores.held("is_correction")
     if int(corrections.sum(axis=1).max()) <= stores.slots:
         return corrections
     ranked = np.lexsort((stores.facts, np.where(corrections, -score, np.inf)), axis=1)
     reserved = np.zeros_like(corrections)
     np.put_along_axis(reserved, ranked[:, : stores.slots], values=True, axis=1)
-    return reserved & corrections
+    return np.asarray(reserved & corrections)
 
 
 def _decay(now: float, then: Floats, half_life_days: float) -> Floats:
@@ -171,7 +200,8 @@ def _decay(now: float, then: Floats, half_life_days: float) -> Floats:
 
 
 def _last_seen(stores: Stores) -> Floats:
-    return np.maximum(np.maximum(stores.created, stores.confirmed), stores.accessed)
+    signals = np.maximum(stores.held("confirmed"), stores.held("accessed"))
+    return np.asarray(np.maximum(stores.held("created"), signals))
 
 
 def _age_days(stores: Stores) -> Floats:

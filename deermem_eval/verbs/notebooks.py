@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     say(f"executing {', '.join(names)}; tables and figures go to {folders.results}")
     if not options.notebooks:
         for name in [name for name in shipped_notebooks() if name not in names]:
-            say(f"left out {name}: the protocol has no texts, or no graded run to show")
+            say(f"left out {name}: the protocol has no texts, no graded run, or no part in it")
     outcomes = run_notebooks(tasks, folders.executed, workers=options.workers)
     for outcome in outcomes:
         if outcome.failure:

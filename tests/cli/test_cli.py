@@ -182,11 +182,11 @@ def test_notebooks_and_report_end_to_end(command, tmp_path):
     output = tmp_path / "out"
     folder = ("--output-dir", output)
     assert "holds no executed notebook" in refused(command, "report", *folder)
-    code, out, err = command("notebooks", *folder, "--capacity", "6")
+    code, out, err = command("notebooks", *folder, "--capacity", "6", "-p", "seeds=1")
     assert code == 0
-    assert out.count("\n") == 7
+    assert out.count("\n") == 8
     every = "01_cases, 02_retention, 03_weights, 04_answers, 05_grades, 06_drift, 07_memory"
-    assert f"executing {every}; tables and figures go to {output}" in err
+    assert f"executing {every}, 08_traces; tables and figures go to {output}" in err
     code, out, _ = command("report", *folder)
     assert code == 0
     assert out.endswith(f"page: {output / 'page' / 'index.html'}\n")

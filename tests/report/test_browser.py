@@ -70,6 +70,10 @@ def watched(page):
     return seen
 
 
+SHOWN = {"03_weights": 5, "05_grades": 2, "06_drift": 3, "07_memory": 2, "08_traces": 4}
+"""Images on a notebook's page, where it is not one."""
+
+
 def test_the_page_opens_from_disk_and_asks_for_nothing_else(browser, tmp_path):
     tasks = plan_notebooks([], {"protocol": "pr4789", "output_dir": str(tmp_path / "results")})
     assert [o.failure for o in run_notebooks(tasks, tmp_path / "executed")] == [""] * len(tasks)
@@ -89,7 +93,7 @@ def test_the_page_opens_from_disk_and_asks_for_nothing_else(browser, tmp_path):
     assert "45/45" in page.inner_text("table >> nth=0")
     assert "0.00014495849609375" in page.inner_text("table >> nth=1")
     images = page.locator("img")
-    assert images.count() == len(list((tmp_path / "results").glob("*.png"))) == 13
+    assert images.count() == len(list((tmp_path / "results").glob("*.png"))) == 17
     for image in images.all():
         assert image.evaluate("image => image.naturalWidth") > 500
         assert re.search(r"\d", image.get_attribute("alt"))  # a sentence with its number
@@ -100,9 +104,7 @@ def test_the_page_opens_from_disk_and_asks_for_nothing_else(browser, tmp_path):
         assert "All claims of this notebook hold." in page.inner_text("body")
         assert page.locator(".dataframe tbody th:visible").count() == 0  # no row numbers
         shown = page.locator("img").all()
-        assert len(shown) == {"03_weights": 5, "05_grades": 2, "06_drift": 3, "07_memory": 2}.get(
-            name, 1
-        )
+        assert len(shown) == SHOWN.get(name, 1)
         for image in shown:
             assert image.evaluate("image => image.naturalWidth") > 500
             assert image.get_attribute("alt")

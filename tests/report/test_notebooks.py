@@ -23,6 +23,7 @@ NAMES = (
     "05_grades",
     "06_drift",
     "07_memory",
+    "08_traces",
 )
 
 
@@ -71,6 +72,15 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
         "05_grades": {"run": "run1"},
         "06_drift": {"a": "single-newline", "b": "run2"},
         "07_memory": {"now": "2027-01-01T00:00:00Z"},
+        "08_traces": {
+            "seeds": 1,
+            "capacities": [60, 90],
+            "at_capacity": 90,
+            "policies": ["recency", "fifo"],
+            "confidence": ["constant", "rho=0.5"],
+            "assumed": "rho=0.5",
+            "recency": "0.5",
+        },
     }[name]
     tasks = plan_notebooks([name], {**parameters, "output_dir": str(output)})
     (outcome,) = run_notebooks(tasks, tmp_path / "executed")
@@ -78,7 +88,7 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
     executed = nbformat.read(outcome.path, as_version=4)
     verdict = executed.cells[-1].outputs[-1].data["text/markdown"]
     assert ("not checked here" in verdict) == (
-        name in ("02_retention", "03_weights", "04_answers", "06_drift", "07_memory")
+        name in ("02_retention", "03_weights", "04_answers", "06_drift", "07_memory", "08_traces")
     )
     expected = {
         "01_cases": "pool_anatomy.svg",
@@ -88,6 +98,7 @@ def test_a_notebook_runs_with_other_parameters(name, tmp_path):
         "05_grades": "qa_accuracy.svg",
         "06_drift": "protocol_drift.svg",
         "07_memory": "store_audit.svg",
+        "08_traces": "trace_decision_map.svg",
     }[name]
     assert expected in {path.name for path in output.iterdir()}
     assert {path.name for path in tmp_path.iterdir()} == {"executed", "results"}
@@ -108,7 +119,8 @@ def test_a_notebook_runs_on_another_protocol_with_texts(name, small, tmp_path):
 @pytest.mark.parametrize("protocol", ["pr4789", "sample"])
 def test_results_and_executed_notebooks_are_the_same_bytes_every_time(root, tmp_path, protocol):
     """From another folder and in another order; and the committed results are these."""
-    names = [name for name in NAMES if name != "04_answers" or protocol == "sample"]
+    other = {"pr4789": "04_answers", "sample": "08_traces"}[protocol]
+    names = [name for name in NAMES if name != other]
     trees = []
     for folder, ordered in (("a", names), ("b", names[::-1])):
         parameters = {"protocol": protocol, "output_dir": str(tmp_path / "results")}
@@ -248,11 +260,11 @@ def test_grades_wait_for_the_answers_of_the_same_batch(small, tmp_path):
     parameters = {"protocol": str(small.folder), "dataset": str(small.dataset)}
     parameters["output_dir"] = str(tmp_path / "out")
     tasks = plan_notebooks([], parameters)
-    assert [task.name for task in tasks] == list(NAMES)
+    assert [task.name for task in tasks] == list(NAMES[:-1])
     assert [task.after for task in tasks] == ["", "", "", "", "04_answers", "", ""]
     asked_elsewhere = plan_notebooks([], {**parameters, "run_dir": str(tmp_path / "mine")})
     assert [task.name for task in asked_elsewhere] == [
-        name for name in NAMES if name != "05_grades"
+        name for name in NAMES if name not in ("05_grades", "08_traces")
     ]
 
 

@@ -13,6 +13,7 @@ from deermem_eval.report import (
     shipped_notebooks,
 )
 from deermem_eval.report.table_files import read_table
+from deermem_eval.traces import findings
 from deermem_eval.verbs import VERBS
 
 GROUND = {"chunks", "errors", "files", "reading", "places", "weights"}
@@ -144,7 +145,7 @@ def test_the_lock_pins_everything_with_hashes_and_no_address(root, project):
 
 def test_the_package_and_the_command_are_declared(project):
     assert project["scripts"] == {"deermem-eval": "deermem_eval.cli:main"}
-    assert set(project["optional-dependencies"]) == {"dev", "distributed", "local"}
+    assert set(project["optional-dependencies"]) == {"dev", "distributed", "local", "parquet"}
 
 
 def test_the_readme_shows_the_committed_results(root):
@@ -163,6 +164,20 @@ def test_the_readme_shows_the_committed_results(root):
     official = paired[paired["suite"] == "official"]
     said = ", ".join(f"{p:.4f}" for p in official["p_value"])
     assert f"official p of the three runs: {said}" in readme
+
+
+def test_the_readme_says_what_the_lives_of_locomo_show(root):
+    results = root / "results" / "locomo"
+    shares, cells, ages, tuning = (
+        pd.read_csv(results / f"trace_{name}.csv", keep_default_na=name != "shares")
+        for name in ("shares", "decision_map", "ages", "tuning")
+    )
+    said = findings(
+        shares.astype({"share": float}), cells, ages, tuning, capacity=100, confidence="rho=0.3"
+    )
+    readme = " ".join((root / "README.md").read_text("utf-8").split())
+    for sentence in said:
+        assert sentence in readme
 
 
 def test_every_verb_and_notebook_is_in_the_readme(root):
