@@ -69,7 +69,7 @@ PUBLIC = {
         "BOUND", "CAPACITIES", "COMPARISON_COLUMNS", "CONFIDENCE_MODELS", "LOCOMO_NAME", "Life",
         "MADE_NAME", "MAP_COLUMNS", "Making", "Need", "Noted", "OUTCOME_COLUMNS", "POLICIES",
         "Question", "Setting", "SignalModel", "Study", "TUNING_COLUMNS", "Trace", "Turn",
-        "ages_of_needs", "build_trace", "cluster_interval", "compare_policies",
+        "ages_of_needs", "build_trace", "check_study", "cluster_interval", "compare_policies",
         "comparison_in_words", "confidences", "constructed_assumption", "decision_map",
         "fetch_locomo", "findings", "holm", "kept_sets", "leave_one_life_out", "load_traces",
         "locomo_path", "made_life", "made_lives", "most_needs_met", "need_places", "needs_met",

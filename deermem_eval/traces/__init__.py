@@ -30,6 +30,7 @@ from deermem_eval.traces.study import (
     POLICIES,
     Study,
     ages_of_needs,
+    check_study,
     needs_met,
     run_study,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "Turn",
     "ages_of_needs",
     "build_trace",
+    "check_study",
     "cluster_interval",
     "compare_policies",
     "comparison_in_words",

@@ -1,6 +1,6 @@
 """Trace files: one event a line in JSONL, or one a row in Parquet; read life by life.
 
-Each event has `time` (ISO 8601), `event` and, where a file holds several lives, `life`; the events of
+The schema of an event is `event.schema.json`, beside this file. Each event has `time` (ISO 8601), `event` and, where a file holds several lives, `life`; the events of
 a life stand together. Beside these:
 
 - `create`: `fact` (an id), and optionally `category` (`correction` counts), `confidence` in [0, 1], and

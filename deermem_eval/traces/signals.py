@@ -191,6 +191,12 @@ def times_needed(trace: Trace) -> Floats:
     return np.bincount(np.array(facts, dtype=np.int64), minlength=len(trace.fact_ids)).astype(float)
 
 
+def check_recency(recency: float) -> None:
+    """Raise `DeermemEvalError` unless a recency of needs is in 0..1."""
+    if not 0 <= recency <= 1:
+        raise DeermemEvalError(f"recency is {recency!r}, and must be in 0..1")
+
+
 def need_places(trace: Trace, recency: float | None) -> Integers:
     """Return where in the events each need stands, shape (needs,).
 
@@ -208,8 +214,7 @@ def need_places(trace: Trace, recency: float | None) -> Integers:
     """
     if recency is None:
         return trace.places(NEED)
-    if not 0 <= recency <= 1:
-        raise DeermemEvalError(f"recency is {recency!r}, and must be in 0..1")
+    check_recency(recency)
     if recency == 0:
         return np.full(len(trace.needs), len(trace.kinds), dtype=np.int64)
     created, end = trace.created, trace.times[-1]

@@ -10,6 +10,7 @@ from deermem_eval.memory import accessed
 from deermem_eval.policies import apply_policy, load_policy
 from deermem_eval.traces.simulator import CONFIRM_STREAM, Setting, chance
 from deermem_eval.traces.trace import ACCESS, CONFIRM, CREATE, Floats, Integers, Trace
+from deermem_eval.traces.victims import KEYS
 
 
 def simulate_each(trace: Trace, setting: Setting, confidence: Floats, seeds: Integers) -> Integers:
@@ -23,17 +24,22 @@ def simulate_each(trace: Trace, setting: Setting, confidence: Floats, seeds: Int
         The policy is unknown, fails, or is a bound.
     """
     policy = load_policy(setting.policy)
-    if policy.is_bound:
-        raise DeermemEvalError(
-            f"policy {policy.name} must be told what will be asked for; the bound of a life is "
-            "computed beside every simulation"
-        )
+    check_policy(setting.policy)
     rows = np.broadcast_to(confidence, (len(seeds), len(trace.fact_ids)))
     lives = []
     for of_store, seed in zip(rows, seeds.tolist(), strict=True):
         draws = iter(chance(seed, CONFIRM_STREAM, len(trace.places(CONFIRM))).tolist())
         lives.append(_life(trace, setting, policy, of_store.tolist(), draws))
     return np.array(lives, dtype=np.int64)
+
+
+def check_policy(name: str) -> None:
+    """Raise `DeermemEvalError` unless a policy can live through a trace: known, and no bound."""
+    if name not in KEYS and load_policy(name).is_bound:
+        raise DeermemEvalError(
+            f"policy {name} must be told what will be asked for; the bound of a life is computed "
+            "beside every simulation"
+        )
 
 
 def _life(

@@ -11,8 +11,16 @@ from deermem_eval.chunks import map_chunks
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.policies.scores import SECONDS_A_DAY
 from deermem_eval.traces.bound import most_needs_met
-from deermem_eval.traces.signals import CONSTANT, confidences, degree, need_places
+from deermem_eval.traces.signals import (
+    CONSTANT,
+    STORED,
+    check_recency,
+    confidences,
+    degree,
+    need_places,
+)
 from deermem_eval.traces.simulator import Setting, simulate
+from deermem_eval.traces.store_by_store import check_policy
 from deermem_eval.traces.trace import Floats, Integers, Trace
 
 CAPACITIES = (25, 50, 75, 100, 150, 200)
@@ -58,8 +66,13 @@ class Study:
         for capacity in self.capacities:
             Setting("confidence", capacity)
         for model in self.confidence:
-            if model not in (CONSTANT, "stored"):
+            if model not in (CONSTANT, STORED):
                 degree(model)
+        for policy in self.policies:
+            check_policy(policy)
+        for recency in self.recencies:
+            if recency is not None:
+                check_recency(recency)
         if self.seeds < 1:
             raise DeermemEvalError(f"seeds is {self.seeds}, and must be at least 1")
         for name in ("policies", "capacities", "confidence", "recencies"):
@@ -68,6 +81,13 @@ class Study:
                 raise DeermemEvalError(
                     f"{name} are {values}; give at least one, none of them twice"
                 )
+
+
+def check_study(traces: Sequence[Trace], study: Study) -> None:
+    """Raise `DeermemEvalError` where a study asks of a trace what it does not have."""
+    if STORED in study.confidence:
+        for trace in traces:
+            confidences(trace, STORED, 0)
 
 
 def run_study(
@@ -90,6 +110,7 @@ def run_study(
         was there; `bound` has one row a life, capacity and model of needs (confidence empty, seed
         -1), and nothing in its last columns.
     """
+    check_study(traces, study)
     chunks = [(trace, capacity) for trace in traces for capacity in study.capacities]
     tables = map_chunks(
         partial(_outcomes, study=study), chunks, workers=workers, scheduler=scheduler

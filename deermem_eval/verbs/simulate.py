@@ -106,6 +106,7 @@ def run(options: argparse.Namespace) -> int:
     from deermem_eval.traces import (
         SignalModel,
         Study,
+        check_study,
         compare_policies,
         comparison_in_words,
         load_traces,
@@ -124,6 +125,9 @@ def run(options: argparse.Namespace) -> int:
     assumed = {"top_k": options.top_k, "remention_probability": options.remention_probability}
     model = SignalModel(**{name: value for name, value in assumed.items() if value is not None})
     traces, unanswerable = load_traces(options.trace, cache_folder(options), model=model)
+    check_study(traces, study)
+    stores = len(traces) * len(study.policies) * len(study.capacities) * len(study.confidence)
+    say(f"simulating {stores * study.seeds:,} stores in {len(traces)} lives")
     if options.trace_file:
         write_traces(Path(absolute(options.trace_file)), traces)
     began = time.perf_counter()
@@ -136,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
     say(
         f"{len(traces)} lives, {facts} facts, {needs} needs"
         + (f" ({unanswerable} questions rest on no fact)" if unanswerable else "")
-        + f", {len(outcomes)} simulated stores in {time.perf_counter() - began:.1f} s"
+        + f"; simulated in {time.perf_counter() - began:.1f} s"
     )
     if options.output_file:
         path = Path(absolute(options.output_file))

@@ -29,7 +29,7 @@ def test_a_table_a_setting_and_the_comparison_in_words(lives, command):
     assert {"confidence", "hybrid-v1", "fifo", "bound"} <= set(rows)
     assert "hybrid-v1 meets" in out
     assert "2 lives are 2 observations: no p-value can fall below 0.5" in out
-    assert err.startswith("2 lives, ")
+    assert err.startswith("simulating 12 stores in 2 lives\n2 lives, ")
 
 
 def test_json_csv_and_trace_are_for_machines(lives, command, tmp_path):
