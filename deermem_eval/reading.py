@@ -85,7 +85,8 @@ def stream_json_list(path: Path, what: str) -> Iterator[Any]:
             def more() -> bool:
                 nonlocal text, at
                 part = file.read(max(STREAM_CHARS, len(text) - at))
-                text, at = text[at:] + part, 0
+                if part:
+                    text, at = text[at:] + part, 0
                 return bool(part)
 
             def next_sign() -> str:
@@ -110,7 +111,7 @@ def stream_json_list(path: Path, what: str) -> Iterator[Any]:
                         if len(text) - at > ITEM_CHARS_LIMIT or not more():
                             raise
                         continue
-                    if end < len(text) or not more():  # a number may go on
+                    if _AFTER_ITEM.match(text, end) or not more():  # else it may go on
                         break
                 yield item
                 number, at = number + 1, end
@@ -276,6 +277,9 @@ _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _NO_TEXT_BEGINS = frozenset(["", *"tfn~-+0123456789"])
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+
+
+_AFTER_ITEM = re.compile(r"[ \t\r\n]*[,\]]")
 
 
 def _parse_json_text(text: str, where: str) -> Any:

@@ -18,7 +18,7 @@ from deermem_eval.traces.trace import Floats
 
 RESAMPLES = 10_000
 SEED = 4789
-MOST_EXACT = 20
+MOST_EXACT = 16
 """Lives up to which all sign flips are counted; beyond, so many random ones are drawn."""
 SETTINGS = ["capacity", "confidence", "recency"]
 COMPARISON_COLUMNS = (
@@ -108,8 +108,9 @@ def compare_policies(
     """
     shares = shares_by_life(outcomes)
     wide = shares.pivot(index=[*SETTINGS, "life"], columns="policy", values="share")
-    if baseline not in wide:
-        raise DeermemEvalError(f"policy {baseline!r} was not simulated; name it among the policies")
+    for name in (baseline, *policies):
+        if name not in wide:
+            raise DeermemEvalError(f"policy {name!r} was not simulated; name it among the policies")
     others = list(policies) or [
         name for name in shares["policy"].unique() if name not in (baseline, BOUND, "clairvoyant")
     ]
@@ -172,7 +173,7 @@ def cluster_interval(differences: ArrayLike, *, alpha: float = 0.05) -> tuple[fl
 def sign_flip_p(differences: ArrayLike) -> float:
     """Return the two-sided p-value of the sign-flip test of a mean difference over lives, in (0, 1].
 
-    Exact up to 20 lives (Fisher 1935): the share of all 2^n ways to flip the signs whose mean is at
+    Exact up to 16 lives (Fisher 1935): the share of all 2^n ways to flip the signs whose mean is at
     least as far from zero. Beyond, 100,000 random flips stand for them, the observed one among them.
 
     Examples

@@ -12,7 +12,7 @@ from deermem_eval.chunks import map_chunks
 from deermem_eval.policies import stored_confidence
 from deermem_eval.policies.scores import parse_timestamp
 from deermem_eval.traces.comparison import compare_policies, holm
-from deermem_eval.traces.signals import RHO, normal_scores
+from deermem_eval.traces.signals import RHO, normal_scores, plain
 from deermem_eval.traces.study import OUTCOME_COLUMNS, Study, run_study
 from deermem_eval.traces.trace import Trace
 
@@ -56,7 +56,7 @@ def decision_map(
     study = Study(
         policies=policies,
         capacities=(capacity,),
-        confidence=tuple(f"{RHO}{rho:g}" for rho in rhos),
+        confidence=tuple(f"{RHO}{plain(rho)}" for rho in rhos),
         recencies=tuple(recencies),
         seeds=seeds,
     )

@@ -111,7 +111,8 @@ def _json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                     raise ValueError(f"it is a {type(row).__name__}, no object")  # noqa: TRY004
                 yield number, row
     except (ValueError, RecursionError) as error:
-        cut = "" if line.endswith(b"\n") else "; the file may be cut in the middle of a line"
+        is_cut = isinstance(error, json.JSONDecodeError) and not line.endswith(b"\n")
+        cut = "; the file may be cut in the middle of a line" if is_cut else ""
         raise DeermemEvalError(f"trace {path}, line {number}: {error}{cut}") from error
     except OSError as error:
         raise DeermemEvalError(f"trace {path} cannot be read: {error.strerror}") from error
@@ -132,6 +133,6 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, {name: value for name, value in row.items() if value is not None}
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise DeermemEvalError(f"trace {path} cannot be read as Parquet: {reason}") from error

@@ -34,6 +34,8 @@ BEGINS = datetime(2026, 1, 1, tzinfo=UTC)
 OF_INTEREST = 0.7
 CONFIRMING_SHARE = 0.1
 SINGLE_SHARE = 0.75
+MOST = 1e7
+STEEPEST = 10.0
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,13 @@ class Making:
     Attributes
     ----------
     facts, accesses, needs : int
-        Expected numbers; at least one fact and one need come.
+        Expected numbers; at least one fact comes. A need that finds nothing that matters is dropped.
     days : float
     topics : int
     drift, corrections : float
         In [0, 1].
     zipf : float
-        Exponent, from 0.
+        Exponent, from 0 to 10.
     lifetime_days : float
     """
 
@@ -65,11 +67,16 @@ class Making:
 
     def __post_init__(self) -> None:
         for name in ("facts", "needs", "topics", "days", "lifetime_days"):
-            if not getattr(self, name) > 0:
-                raise DeermemEvalError(f"{name} is {getattr(self, name)!r}, and must be positive")
-        for name in ("accesses", "zipf"):
-            if not getattr(self, name) >= 0:
-                raise DeermemEvalError(f"{name} is {getattr(self, name)!r}, and must be at least 0")
+            if not 0 < getattr(self, name) < MOST:
+                raise DeermemEvalError(
+                    f"{name} is {getattr(self, name)!r}, and must be positive and below {MOST:g}"
+                )
+        if not 0 <= self.zipf <= STEEPEST:
+            raise DeermemEvalError(f"zipf is {self.zipf!r}, and must be in [0, {STEEPEST:g}]")
+        if not 0 <= self.accesses < MOST:
+            raise DeermemEvalError(
+                f"accesses is {self.accesses!r}, and must be from 0 and below {MOST:g}"
+            )
         for name in ("drift", "corrections"):
             if not 0 <= getattr(self, name) <= 1:
                 raise DeermemEvalError(f"{name} is {getattr(self, name)!r}, and must be in [0, 1]")

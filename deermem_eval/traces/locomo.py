@@ -95,7 +95,7 @@ def read_locomo(path: Path, *, sha256: str = SHA256) -> tuple[Life, ...]:
         )
     try:
         return tuple(_life(sample) for sample in parse_json(content, path, "LoCoMo"))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise DeermemEvalError(
             f"{path}: {type(error).__name__}: {error}; it is malformed"
         ) from error
@@ -111,7 +111,7 @@ def _life(sample: dict[str, Any]) -> Life:
             place[id_] = len(turns)
             turns.append(Turn(max(seconds, turns[-1].seconds if turns else seconds), turn["text"]))
     noted = [
-        (min(place[one] for one in sources), text, sources)
+        (max(place[one] for one in sources), text, sources)
         for text, source in _observations(sample["observation"])
         if (sources := [one for one in _turn_ids(source) if one in place])
     ]

@@ -53,6 +53,7 @@ def life_of_row(row: LongMemEvalRow) -> Life:
         for i, turn in enumerate(said):
             seconds = (began + timedelta(minutes=MINUTES_A_TURN * i)).timestamp()
             if seconds > asked.timestamp():
+                is_complete = is_complete and not turn.has_answer
                 continue
             seconds = max(seconds, turns[-1].seconds if turns else seconds)
             role = "human" if turn.role == "user" else "ai"

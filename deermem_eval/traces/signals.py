@@ -73,8 +73,15 @@ def trace_of_life(life: Life, model: SignalModel | None = None) -> Trace:
     life : Life
     model : SignalModel, optional
         The default one if none is given.
+
+    Raises
+    ------
+    DeermemEvalError
+        Nothing was said, or nothing noted.
     """
     model = model or SignalModel()
+    if not life.turns or not life.facts:
+        raise DeermemEvalError(f"life {life.name} has no turn or no fact; leave it out")
     patterns = load_patterns()
     turn_of_fact = [fact.turn for fact in life.facts]
     hits = top_hits(
@@ -191,6 +198,11 @@ def times_needed(trace: Trace) -> Floats:
     return np.bincount(np.array(facts, dtype=np.int64), minlength=len(trace.fact_ids)).astype(float)
 
 
+def plain(value: float) -> str:
+    """Return a number as text that reads back as itself: `0`, `0.3`."""
+    return repr(float(value)).removesuffix(".0")
+
+
 def check_recency(recency: float) -> None:
     """Raise `DeermemEvalError` unless a recency of needs is in 0..1."""
     if not 0 <= recency <= 1:
@@ -217,7 +229,15 @@ def need_places(trace: Trace, recency: float | None) -> Integers:
     check_recency(recency)
     if recency == 0:
         return np.full(len(trace.needs), len(trace.kinds), dtype=np.int64)
+    at = need_times(trace, recency)
+    return np.asarray(np.searchsorted(trace.times, at, side="right"), dtype=np.int64)
+
+
+def need_times(trace: Trace, recency: float | None) -> Floats:
+    """Return when each need comes, in seconds since 1970, shape (needs,); see `need_places`."""
+    if recency is None:
+        return np.asarray(trace.times[trace.places(NEED)])
+    check_recency(recency)
     created, end = trace.created, trace.times[-1]
     last = np.array([created[list(need.facts)].max() for need in trace.needs])
-    at = last + (1 - recency) * (end - last)
-    return np.asarray(np.searchsorted(trace.times, at, side="right"), dtype=np.int64)
+    return np.asarray(last + (1 - recency) * (end - last))

@@ -14,10 +14,13 @@ from deermem_eval.traces.bound import most_needs_met
 from deermem_eval.traces.signals import (
     CONSTANT,
     STORED,
+    TRACED,
     check_recency,
     confidences,
     degree,
     need_places,
+    need_times,
+    plain,
 )
 from deermem_eval.traces.simulator import Setting, simulate
 from deermem_eval.traces.store_by_store import check_policy
@@ -85,6 +88,9 @@ class Study:
 
 def check_study(traces: Sequence[Trace], study: Study) -> None:
     """Raise `DeermemEvalError` where a study asks of a trace what it does not have."""
+    for trace in traces:
+        if not trace.needs:
+            raise DeermemEvalError(f"life {trace.life} has no need; leave it out")
     if STORED in study.confidence:
         for trace in traces:
             confidences(trace, STORED, 0)
@@ -152,6 +158,8 @@ def needs_met(trace: Trace, evicted_at: Integers, places: Integers) -> tuple[Flo
     places : array of int, shape (needs,)
         Where in the events each need stands.
     """
+    if not trace.needs:
+        return np.zeros((len(evicted_at), 0)), np.zeros((len(evicted_at), 0))
     counts = np.array([len(need.facts) for need in trace.needs])
     facts = np.array([fact for need in trace.needs for fact in need.facts])
     there = evicted_at[:, facts] >= np.repeat(places, counts)
@@ -206,7 +214,7 @@ def _outcomes(chunk: tuple[Trace, int], study: Study) -> list[tuple[object, ...]
 
 
 def _name(recency: float | None) -> str:
-    return "traced" if recency is None else f"{recency:g}"
+    return TRACED if recency is None else plain(recency)
 
 
 def ages_of_needs(
@@ -234,7 +242,7 @@ def ages_of_needs(
             setting = Setting(policy, capacity)
             lives = simulate(trace, setting, of_seed, np.arange(seeds), need_places=places)
             met = needs_met(trace, lives, places)[0].mean(axis=0)
-            for need, age, share in zip(trace.needs, _ages(trace, places), met, strict=True):
+            for need, age, share in zip(trace.needs, _ages(trace, recency), met, strict=True):
                 rows.append((policy, need.kind, age, 1, share))
     table = pd.DataFrame(rows, columns=["policy", "kind", "age", "needs", "met"])
     for name, order in (("policy", policies), ("age", AGES)):
@@ -243,10 +251,8 @@ def ages_of_needs(
     return grouped.reset_index().astype({"policy": str, "age": str})
 
 
-def _ages(trace: Trace, places: Integers) -> list[str]:
+def _ages(trace: Trace, recency: float | None) -> list[str]:
     """Return the bin of each need's oldest fact's age, when the need comes."""
-    times = np.append(trace.times, trace.times[-1])
-    asked = times[np.minimum(places, len(trace.times))]
     oldest = np.array([trace.created[list(need.facts)].min() for need in trace.needs])
-    days = np.maximum(0.0, (asked - oldest) / SECONDS_A_DAY)
+    days = np.maximum(0.0, (need_times(trace, recency) - oldest) / SECONDS_A_DAY)
     return [AGES[i - 1] for i in np.searchsorted(AGE_BOUNDS, days, side="right")]

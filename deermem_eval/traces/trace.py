@@ -6,7 +6,7 @@ simulated store of some capacity and policy lives through it.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -206,7 +206,7 @@ def build_trace(life: str, events: Iterable[Mapping[str, Any]]) -> Trace:
 
 
 def seconds_of(time: object) -> float:
-    """Return a time of a trace, ISO 8601 or a datetime, in seconds since 1970.
+    """Return a time of a trace, ISO 8601 or a datetime, in seconds since 1970; without a zone it is UTC.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def seconds_of(time: object) -> float:
     parsed = time if isinstance(time, datetime) else parse_timestamp(time)
     if parsed is None:
         raise ValueError(f"time {time!r} is none; write 2026-08-13T00:00:00Z")
-    return parsed.timestamp()
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
 
 
 def _share(value: object, name: str) -> float:

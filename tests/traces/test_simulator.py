@@ -48,7 +48,7 @@ def held_after(trace, evicted_at):
     return [set(np.flatnonzero(row).tolist()) for row in kept_sets(trace, evicted_at)]
 
 
-@settings(max_examples=120)
+@settings(max_examples=90)
 @given(traces(), st.integers(0, 12), WEIGHTS, st.integers(0, 3))
 def test_every_policy_holds_what_a_literal_store_holds_after_every_event(
     trace, capacity, weights, seed
@@ -61,9 +61,9 @@ def test_every_policy_holds_what_a_literal_store_holds_after_every_event(
         assert held_after(trace, evicted_at) == expected, policy
 
 
-@pytest.mark.parametrize("capacity", [5, 20, 60])
+@pytest.mark.parametrize("capacity", [5, 20, 50])
 def test_a_long_made_life_is_lived_as_literally(capacity):
-    trace = made_life("made", 3, Making(facts=90, accesses=400, needs=10, corrections=0.2))
+    trace = made_life("made", 3, Making(facts=70, accesses=250, needs=10, corrections=0.2))
     confidence = 0.7 + 0.3 * np.random.default_rng(1).random(len(trace.fact_ids)).round(1)
     for policy in LITERAL:
         (evicted_at,) = lived(trace, policy, capacity, confidence)
@@ -169,7 +169,7 @@ def test_random_lets_a_fact_survive_as_often_as_its_formula_says(count, capacity
         assert abs(survived[fact] - expected) <= tolerance, fact
 
 
-@pytest.mark.parametrize("capacity", range(0, 12))
+@pytest.mark.parametrize("capacity", range(12))
 def test_fifo_keeps_the_last_facts(capacity):
     (evicted_at,) = lived(notes(*[0.9, 0.7] * 5), "fifo", capacity)
     assert np.flatnonzero(evicted_at == 10).tolist() == list(range(max(0, 10 - capacity), 10))
