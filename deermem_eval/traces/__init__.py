@@ -18,8 +18,9 @@ from deermem_eval.traces.generator import MADE_NAME, Making, made_life, made_liv
 from deermem_eval.traces.lives import Life, Noted, Question, Turn
 from deermem_eval.traces.locomo import LOCOMO_NAME, fetch_locomo, locomo_path, read_locomo
 from deermem_eval.traces.longmemeval_lives import read_longmemeval_lives
+from deermem_eval.traces.setting import Setting
 from deermem_eval.traces.signals import SignalModel, confidences, need_places, trace_of_life
-from deermem_eval.traces.simulator import Setting, kept_sets, simulate
+from deermem_eval.traces.simulator import kept_sets, simulate
 from deermem_eval.traces.sources import load_traces
 from deermem_eval.traces.store_traces import read_store_traces
 from deermem_eval.traces.study import (

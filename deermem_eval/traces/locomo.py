@@ -2,6 +2,9 @@
 
 Source: Maharana et al., ACL 2024 (arXiv 2402.17753), github snap-research/locomo, CC BY-NC 4.0. The
 texts stay in the cache; figures computed from them may leave it.
+
+A fact is there from the last of the turns that it was observed in. A question rests on every fact of its
+evidence turns; one with an evidence turn of which no fact was observed is left out and counted.
 """
 
 import re

@@ -20,7 +20,7 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.memory import is_reinforced, load_patterns
 from deermem_eval.traces.lives import Life
 from deermem_eval.traces.retrieval import top_hits
-from deermem_eval.traces.simulator import CONFIDENCE_STREAM, chance
+from deermem_eval.traces.setting import CONFIDENCE_STREAM, chance
 from deermem_eval.traces.trace import (
     ACCESS,
     CONFIRM,

@@ -4,43 +4,16 @@ Promises: a store never holds more than its capacity after a fact has come; the 
 life, whatever else is simulated beside it; a policy sees the past alone.
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.policies import HybridParameters
+from deermem_eval.traces.setting import CONFIRM_STREAM, LOT_STREAM, Setting, chance
+from deermem_eval.traces.store_by_store import simulate_each
 from deermem_eval.traces.trace import ACCESS, CONFIRM, CREATE, Floats, Integers, Trace
 from deermem_eval.traces.victims import CLAIRVOYANT, KEYS, FactStates, Stores, victims
 
 PUBLISHED_WEIGHTS = (0.65, 0.25, 0.10)
-CONFIRM_STREAM, LOT_STREAM, CONFIDENCE_STREAM = range(3)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How stores are kept.
-
-    Attributes
-    ----------
-    policy : str
-        One of `KEYS`, any policy by name, or `module:function`.
-    capacity : int
-        From 0.
-    parameters : HybridParameters
-        Half-lives and reserve of `hybrid-v1`.
-    """
-
-    policy: str
-    capacity: int
-    parameters: HybridParameters = field(default_factory=HybridParameters)
-
-    def __post_init__(self) -> None:
-        if type(self.capacity) is not int or self.capacity < 0:
-            raise DeermemEvalError(
-                f"capacity is {self.capacity!r}, and must be a whole number from 0"
-            )
 
 
 def simulate(
@@ -76,15 +49,8 @@ def simulate(
     confidence = np.atleast_2d(np.asarray(confidence, dtype=float))
     seeds = np.atleast_1d(np.asarray(seeds, dtype=np.int64))
     if setting.policy not in KEYS:
-        from deermem_eval.traces.store_by_store import simulate_each
-
         return simulate_each(trace, setting, confidence, seeds)
     return _Lives(trace, setting, confidence, seeds, np.asarray(weights, float), need_places).run()
-
-
-def chance(seed: int, stream: int, size: int) -> Floats:
-    """Return numbers in [0, 1) of one of a seed's streams."""
-    return np.random.default_rng([int(seed), stream]).random(size)
 
 
 def next_needs(trace: Trace, need_places: ArrayLike) -> list[Integers]:

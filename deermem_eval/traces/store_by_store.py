@@ -8,7 +8,7 @@ import numpy as np
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.memory import accessed
 from deermem_eval.policies import apply_policy, load_policy
-from deermem_eval.traces.simulator import CONFIRM_STREAM, Setting, chance
+from deermem_eval.traces.setting import CONFIRM_STREAM, Setting, chance
 from deermem_eval.traces.trace import ACCESS, CONFIRM, CREATE, Floats, Integers, Trace
 from deermem_eval.traces.victims import KEYS
 

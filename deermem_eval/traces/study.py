@@ -11,6 +11,7 @@ from deermem_eval.chunks import map_chunks
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.policies.scores import SECONDS_A_DAY
 from deermem_eval.traces.bound import most_needs_met
+from deermem_eval.traces.setting import Setting
 from deermem_eval.traces.signals import (
     CONSTANT,
     STORED,
@@ -22,7 +23,7 @@ from deermem_eval.traces.signals import (
     need_times,
     plain,
 )
-from deermem_eval.traces.simulator import Setting, simulate
+from deermem_eval.traces.simulator import simulate
 from deermem_eval.traces.store_by_store import check_policy
 from deermem_eval.traces.trace import Floats, Integers, Trace
 

@@ -9,8 +9,9 @@ import pandas as pd
 from deermem_eval.chunks import map_chunks
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.selection import simplex_grid
+from deermem_eval.traces.setting import Setting
 from deermem_eval.traces.signals import confidences, need_places
-from deermem_eval.traces.simulator import PUBLISHED_WEIGHTS, Setting, simulate
+from deermem_eval.traces.simulator import PUBLISHED_WEIGHTS, simulate
 from deermem_eval.traces.study import needs_met
 from deermem_eval.traces.trace import Floats, Trace
 

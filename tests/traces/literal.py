@@ -3,7 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from deermem_eval.policies import load_policy, select_facts_for_capacity
-from deermem_eval.traces.simulator import CONFIRM_STREAM, PUBLISHED_WEIGHTS, chance
+from deermem_eval.traces.setting import CONFIRM_STREAM, chance
+from deermem_eval.traces.simulator import PUBLISHED_WEIGHTS
 from deermem_eval.traces.trace import EVENTS
 
 ACCESS_HALF_LIFE = timedelta(days=30)
