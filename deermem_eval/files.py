@@ -67,8 +67,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         try:
             with temporary.open("xb") as file:
                 yield file
-                file.flush()
-                os.fsync(file.fileno())
+                _sync_file(file)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -156,8 +155,12 @@ def refuse_occupied(folder: Path) -> None:
 def _write_new(path: Path, content: bytes) -> None:
     with path.open("xb") as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+        _sync_file(file)
+
+
+def _sync_file(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _normal(path: Path) -> Path:

@@ -77,6 +77,8 @@ def stream_json_list(path: Path, what: str) -> Iterator[Any]:
     DeermemEvalError
         The file cannot be read, is no list, breaks off, or goes on after it; the item is named.
     """
+    if not path.is_file():
+        raise DeermemEvalError(f"{what} {path} is no regular file; check the path")
     number, text, at = 0, "", 0
     decoder = json.JSONDecoder()
     try:

@@ -18,6 +18,7 @@ from deermem_eval.memory.stores import (
     read_store,
 )
 from deermem_eval.policies import (
+    EvictedFact,
     HybridParameters,
     Policy,
     Ranking,
@@ -236,7 +237,7 @@ def _ranked_decision(ranking: Ranking, capacity: int) -> AuditedDecision:
     first = ranking.ranked[:capacity]  # what would be kept without the reserve
     scores, ids = ranking.columns.values, ranking.stored_ids
     staying = set(kept)
-    cut = next((scores[i] for i in reversed(first) if ids[i] in staying), 0.0)
+    cut = next((scores[i] for i in reversed(first) if ids[i] in staying), None)
     displaced = {ids[i] for i in first} - staying
     evicted = [
         AuditedFact(
@@ -244,17 +245,25 @@ def _ranked_decision(ranking: Ranking, capacity: int) -> AuditedDecision:
             fact.category,
             fact.score,
             fact.components,
-            "a reserved slot took its place"
-            if fact.fact_id in displaced
-            else f"{cut - fact.score:.4f} below the cut"
-            if fact.score is not None and fact.score < cut
-            else "level with the cut, and later in the store",
+            _reason(fact, cut, is_displaced=fact.fact_id in displaced, capacity=capacity),
         )
         for fact in decision.evicted
     ]
     return AuditedDecision(
         decision.policy, capacity, kept, tuple(evicted), decision.reserved_correction_slots
     )
+
+
+def _reason(fact: EvictedFact, cut: float | None, *, is_displaced: bool, capacity: int) -> str:
+    if not capacity:
+        return "the capacity is 0"
+    if is_displaced:
+        return "a reserved slot took its place"
+    if cut is None or fact.score is None:
+        return "reserved slots took every place"
+    if fact.score < cut:
+        return f"{cut - fact.score:.4f} below the cut"
+    return "level with the cut, and later in the store"
 
 
 def _asked_decision(

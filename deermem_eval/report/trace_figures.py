@@ -135,7 +135,8 @@ def decision_map_figure(
         axis.set_xlabel(
             "rho: how much confidence knows of what will be needed\n"
             f"points of needs met, {candidate} minus {baseline};\n"
-            "bold: the interval excludes 0; ◇: the constructed cases"
+            "bold: the interval excludes 0; ◇: the constructed cases,\n"
+            "with how recent the last signal of what they ask for is"
         )
         axis.set_ylabel("lambda: how recent needs are")
         place = [
@@ -212,42 +213,50 @@ def needs_by_age(ages: pd.DataFrame, *, capacity: int, confidence: str) -> Figur
 
 
 def tuned_weights(tuning: pd.DataFrame, *, capacity: int) -> Figure:
-    """Draw what weights tuned on all other lives are worth on each life.
+    """Draw what weights tuned on all other lives are worth on each life, a panel a recency of needs.
 
     Parameters
     ----------
     tuning : DataFrame
-        As `deermem_eval.traces.leave_one_life_out()` returns it.
+        As `deermem_eval.traces.leave_one_life_out()` returns it, for one recency or several.
     capacity : int
     """
+    panels = list(tuning.groupby("recency", sort=False))
+    lives = list(tuning["life"].unique())
     with house_style():
-        figure = Figure(figsize=(COLUMN_INCHES, 0.9 + 0.17 * len(tuning)))
-        axis = figure.subplots()
-        rows = range(len(tuning))
-        spread = tuning[list(TUNING_LOOKS)]
-        axis.hlines(rows, spread.min(axis=1), spread.max(axis=1), color="#cfcfcf", linewidth=0.8)
-        for name, (label, colour, marker) in TUNING_LOOKS.items():
-            axis.plot(
-                tuning[name],
-                rows,
-                linestyle="none",
-                marker=marker,
-                markersize=4,
-                markerfacecolor="none" if name == "share_hindsight" else colour,
-                markeredgecolor=colour,
-                label=label,
-                clip_on=False,
+        figure = Figure(figsize=(COLUMN_INCHES, 1.1 + 0.17 * len(lives)))
+        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axis, (recency, of) in zip(axes, panels, strict=True):
+            rows = range(len(of))
+            spread = of[list(TUNING_LOOKS)]
+            axis.hlines(
+                rows, spread.min(axis=1), spread.max(axis=1), color="#cfcfcf", linewidth=0.8
             )
-        axis.set_yticks(rows, tuning["life"])
-        axis.set_ylim(len(tuning) - 0.5, -0.5)
-        axis.set_xlabel("share of needs met")
+            for name, (label, colour, marker) in TUNING_LOOKS.items():
+                axis.plot(
+                    of[name],
+                    rows,
+                    linestyle="none",
+                    marker=marker,
+                    markersize=3.5,
+                    markerfacecolor="none" if name == "share_hindsight" else colour,
+                    markeredgecolor=colour,
+                    label=label if axis is axes[0] else None,
+                    clip_on=False,
+                )
+            axis.set_title(f"needs {recency}", fontweight="normal")
+            axis.set_xlabel("share of needs met")
+        axes[0].set_yticks(range(len(lives)), lives)
+        axes[0].set_ylim(len(lives) - 0.5, -0.5)
         figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=5.5)
-        gains = tuning["share_tuned"] - tuning["share_published"]
+        gains = [
+            f"{100 * (of['share_tuned'] - of['share_published']).mean():+.1f} points (needs {recency})"
+            for recency, of in panels
+        ]
         set_title(
             figure,
-            f"At capacity {capacity}, weights tuned on the other lives meet "
-            f"{100 * gains.mean():+.1f} points of needs against the published ones; better in "
-            f"{int((gains > 0).sum())} of {len(tuning)} lives",
+            f"At capacity {capacity}, weights tuned on the other lives meet {' and '.join(gains)} "
+            "against the published ones",
         )
     return figure
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.files import write_file
-from deermem_eval.traces.trace import EVENTS, NEED, Trace, TraceBuilder
+from deermem_eval.traces.trace import EVENTS, NEED, Trace, TraceBuilder, text_of
 
 LINE_BYTES_LIMIT = 1_000_000
 PARQUET = ".parquet"
@@ -39,9 +39,7 @@ def read_traces(path: Path) -> Iterator[Trace]:
     for number, event in _rows(path):
         what = "row" if path.suffix == PARQUET else "line"
         try:
-            life = event.get("life", path.stem)
-            if not isinstance(life, str) or not life:
-                raise ValueError(f"life {life!r} is no name")
+            life = text_of(event.get("life", path.stem), "life")
             if builder is None or builder.life != life:
                 if life in done:
                     raise ValueError(f"life {life!r} begins again; keep its events together")

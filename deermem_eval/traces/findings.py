@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from deermem_eval.traces.comparison import smallest_p
 from deermem_eval.traces.study import BOUND
 
 
@@ -36,26 +37,29 @@ def findings(
         Baseline and candidate.
     """
     baseline, candidate = policies
-    lives = int(cells["lives"].iloc[0])
+    lives, smallest = int(cells["lives"].iloc[0]), smallest_p(int(cells["lives"].iloc[0]))
     lines = []
     for recency, of in cells.groupby("recency"):
         worse, better = int((of["upper"] < 0).sum()), int((of["lower"] > 0).sum())
         lines.append(
             f"With needs of recency {recency:g}, {candidate} minus {baseline} is "
             f"{_points(of['difference'].min())} to {_points(of['difference'].max())} points of needs "
-            f"met over rho from {of['rho'].min():g} to {of['rho'].max():g}: clearly more "
-            f"in {better}, clearly fewer in {worse} of {len(of)} settings."
+            f"met at {len(of)} values of rho from {of['rho'].min():g} to {of['rho'].max():g}; the interval "
+            f"lies above zero in {better} of them, below in {worse}."
         )
-    at = shares[(shares["capacity"] == capacity) & (shares["recency"] == shares["recency"].iloc[0])]
+    recency = str(shares["recency"].iloc[0])
+    at = shares[(shares["capacity"] == capacity) & (shares["recency"] == recency)]
     of_model = at[at["confidence"] == confidence].set_index("policy")["share"]
     bound = at[at["policy"] == BOUND]["share"].iloc[0]
-    rivals = of_model.drop([baseline, candidate, "clairvoyant"], errors="ignore")
+    known = of_model.drop(["clairvoyant"], errors="ignore")
+    rivals = known[~known.isin([of_model[baseline], of_model[candidate]])]
     best = (
         f", and the best other policy, {rivals.idxmax()}, {rivals.max():.1%}" if len(rivals) else ""
     )
+    setting = f"at capacity {capacity}, confidence {confidence}, needs {recency}"
     lines.append(
-        f"At capacity {capacity} with confidence {confidence}, {baseline} meets {of_model[baseline]:.1%} "
-        f"of needs, {candidate} {of_model[candidate]:.1%}{best}; the bound is {bound:.1%}."
+        f"Of all needs ({setting}), {baseline} meets {of_model[baseline]:.1%}, {candidate} "
+        f"{of_model[candidate]:.1%}{best}; the bound is {bound:.1%}."
     )
     oldest = list(dict.fromkeys(ages["age"]))
     oldest.sort(key=lambda name: float(name.partition("-")[0]))
@@ -63,22 +67,27 @@ def findings(
     rates = by_age["met"] / by_age["needs"]
     first, last = oldest[0], oldest[-1]
     lines.append(
-        f"Of needs whose oldest fact is {last.rstrip('-')} days old or more, {baseline} meets "
+        f"Of those whose oldest fact is {last.rstrip('-')} days old or more, {baseline} meets "
         f"{rates[baseline, last]:.1%} and {candidate} {rates[candidate, last]:.1%}; of those of "
         f"{first} days {rates[baseline, first]:.1%} and {rates[candidate, first]:.1%}."
     )
-    if tuning is not None:
-        gain = 100 * (tuning["share_tuned"] - tuning["share_published"]).mean()
+    for when, of in () if tuning is None else tuning.groupby("recency", sort=False):
+        gains = [
+            100 * (of["share_tuned"] - of[f"share_{name}"]).mean()
+            for name in ("published", "confidence")
+        ]
         names = ["confidence_weight", "confirmation_weight", "access_weight"]
-        triples = tuning[names].round(6).value_counts()
+        triples = of[names].round(6).value_counts()
         most = " / ".join(f"{weight:g}" for weight in triples.index[0])
         lines.append(
-            f"Weights of hybrid-v1 tuned on all other lives meet {gain:+.1f} points against the published "
-            f"ones on the life left out; they are {most} in {int(triples.iloc[0])} of {len(tuning)} lives."
+            f"With needs {when} (same capacity and confidence), weights of hybrid-v1 tuned on all other "
+            f"lives meet {gains[0]:+.1f} points against the published ones on the life left out, "
+            f"{gains[1]:+.1f} against confidence; they are {most} in {int(triples.iloc[0])} of {len(of)} lives."
         )
+    family = len(cells)
     lines.append(
         f"{lives} lives are {lives} observations: the smallest p-value that they can give is "
-        f"{2.0 ** (1 - lives):.2g}."
+        f"{smallest:.2g}, and after Holm over the {family} settings of the map {min(1.0, smallest * family):.2g}."
     )
     return lines
 

@@ -8,7 +8,7 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.policies import HybridParameters
 from deermem_eval.traces.trace import Floats
 
-CONFIRM_STREAM, LOT_STREAM, CONFIDENCE_STREAM = range(3)
+CONFIRM_STREAM, LOT_STREAM, CONFIDENCE_STREAM, TIE_STREAM = range(4)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from deermem_eval.errors import DeermemEvalError
 from deermem_eval.memory import is_reinforced, load_patterns
 from deermem_eval.traces.lives import Life
 from deermem_eval.traces.retrieval import top_hits
-from deermem_eval.traces.setting import CONFIDENCE_STREAM, chance
+from deermem_eval.traces.setting import CONFIDENCE_STREAM, TIE_STREAM, chance
 from deermem_eval.traces.trace import (
     ACCESS,
     CONFIRM,
@@ -135,7 +135,7 @@ def confidences(trace: Trace, model: str, seed: int) -> Floats:
     """Return each fact's confidence under a model, shape (facts,), in [0, 1].
 
     `rho=R` draws from a Gaussian copula: `Phi(R v + sqrt(1 - R^2) e)`, with v the normal score of how
-    many needs rest on the fact and e from the seed, laid on 0.7 to 1.
+    many needs rest on the fact, equal numbers in an order by lot, and e from the seed, laid on 0.7 to 1.
 
     Raises
     ------
@@ -155,8 +155,14 @@ def confidences(trace: Trace, model: str, seed: int) -> Floats:
     from scipy.special import ndtr, ndtri  # 0.1 s to import
 
     noise = ndtri((chance(seed, CONFIDENCE_STREAM, len(trace.fact_ids)) * (2**53 - 1) + 1) / 2**53)
-    known = rho * normal_scores(times_needed(trace)) + math.sqrt(1 - rho * rho) * noise
+    lots = chance(seed, TIE_STREAM, len(trace.fact_ids))  # below 1: they part only equal numbers
+    known = rho * normal_scores(times_needed(trace) + lots) + math.sqrt(1 - rho * rho) * noise
     return np.asarray(LOWEST_CONFIDENCE + (1 - LOWEST_CONFIDENCE) * ndtr(known))
+
+
+def named(model: str) -> str:
+    """Return a model of confidence under its one name: `rho=0.30` is `rho=0.3`."""
+    return model if model in (CONSTANT, STORED) else f"{RHO}{plain(degree(model))}"
 
 
 def degree(model: str) -> float:

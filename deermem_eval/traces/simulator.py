@@ -106,7 +106,8 @@ class _Lives:
         if setting.policy == "random":
             self.lots = tuple(np.random.default_rng([int(seed), LOT_STREAM]) for seed in seeds)
         self.rows = np.arange(count)
-        self.held = np.zeros((count, setting.capacity + 1), dtype=np.int64)
+        held = min(setting.capacity, facts) + 1
+        self.held = np.zeros((count, held), dtype=np.int64)
         self.free = np.zeros(count, dtype=np.int64)
         self.evicted_at = np.full((count, facts), len(trace.kinds), dtype=np.int64)
 

@@ -17,7 +17,7 @@ NAMES = (MADE_NAME, LOCOMO_NAME)
 def load_traces(
     name: str, cache_dir: Path, *, model: SignalModel | None = None
 ) -> tuple[tuple[Trace, ...], int]:
-    """Return traces, and how many questions were left out because their evidence is in no fact.
+    """Return traces, and how many questions were left out because a part of their evidence is in no fact.
 
     Parameters
     ----------

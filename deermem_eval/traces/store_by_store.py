@@ -1,4 +1,7 @@
-"""Any policy of the registry in a simulated life: one store at a time, with facts as DeerMem stores them."""
+"""Any policy of the registry in a simulated life: one store at a time, with facts as DeerMem stores them.
+
+A trace has no texts, so that the content of every fact is empty.
+"""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deermem_eval.errors import DeermemEvalError
-from deermem_eval.memory import accessed
+from deermem_eval.memory import accessed, confirmed
 from deermem_eval.policies import apply_policy, load_policy
 from deermem_eval.traces.setting import CONFIRM_STREAM, Setting, chance
 from deermem_eval.traces.trace import ACCESS, CONFIRM, CREATE, Floats, Integers, Trace
@@ -59,6 +62,7 @@ def _life(
         if kind == CREATE:
             held[id_] = {
                 "id": id_,
+                "content": "",
                 "category": trace.categories[subject],
                 "confidence": confidence[subject],
                 "createdAt": now.isoformat(),
@@ -74,5 +78,5 @@ def _life(
         elif id_ in held and kind == ACCESS:
             usage[id_] = accessed(usage.get(id_), now, half_life_days=half_life)
         elif id_ in held and happens:
-            held[id_]["lastConfirmedAt"] = now.isoformat()
+            held[id_] = confirmed(held[id_], now)
     return evicted_at

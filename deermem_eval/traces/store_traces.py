@@ -56,5 +56,6 @@ def read_store_traces(root: Path) -> Iterator[Trace]:
                     events.append((time.timestamp(), 3, need))
         events.sort(key=lambda event: event[:2])
         if events:
-            life = "/".join(part for part in (place.user, place.agent) if part) or "store"
-            yield build_trace(life, (event for _, _, event in events))
+            yield build_trace(
+                f"{place.user or '-'}/{place.agent or '-'}", (event for _, _, event in events)
+            )

@@ -18,7 +18,7 @@ from deermem_eval.traces.signals import (
     TRACED,
     check_recency,
     confidences,
-    degree,
+    named,
     need_places,
     need_times,
     plain,
@@ -35,6 +35,7 @@ POLICIES = (
 )
 BOUND = "bound"
 STORES_AT_A_TIME = 100
+MOST_SEEDS = 10_000
 AGE_BOUNDS = (0.0, 7.0, 30.0, 90.0, 180.0)
 AGES = ("0-7", "7-30", "30-90", "90-180", "180-")
 """Days, from and below."""
@@ -69,16 +70,14 @@ class Study:
     def __post_init__(self) -> None:
         for capacity in self.capacities:
             Setting("confidence", capacity)
-        for model in self.confidence:
-            if model not in (CONSTANT, STORED):
-                degree(model)
         for policy in self.policies:
             check_policy(policy)
         for recency in self.recencies:
             if recency is not None:
                 check_recency(recency)
-        if self.seeds < 1:
-            raise DeermemEvalError(f"seeds is {self.seeds}, and must be at least 1")
+        object.__setattr__(self, "confidence", tuple(map(named, self.confidence)))
+        if not 1 <= self.seeds <= MOST_SEEDS:
+            raise DeermemEvalError(f"seeds is {self.seeds}, and must be in 1..{MOST_SEEDS}")
         for name in ("policies", "capacities", "confidence", "recencies"):
             values = getattr(self, name)
             if not values or len(set(values)) < len(values):
@@ -89,7 +88,10 @@ class Study:
 
 def check_study(traces: Sequence[Trace], study: Study) -> None:
     """Raise `DeermemEvalError` where a study asks of a trace what it does not have."""
+    lives = [trace.life for trace in traces]
     for trace in traces:
+        if lives.count(trace.life) > 1:
+            raise DeermemEvalError(f"two lives are called {trace.life}; rename one")
         if not trace.needs:
             raise DeermemEvalError(f"life {trace.life} has no need; leave it out")
     if STORED in study.confidence:

@@ -138,7 +138,7 @@ class TraceBuilder:
             if not isinstance(facts, list) or not facts:
                 raise ValueError("facts must be a list of at least one id")
             known_facts = tuple(dict.fromkeys(self._known(one) for one in facts))
-            self._needs.append(Need(known_facts, str(event.get("kind") or "need")))
+            self._needs.append(Need(known_facts, text_of(event.get("kind", "need"), "kind")))
             self._events.append((NEED, len(self._needs) - 1, time, 1.0))
         else:
             probability = _share(event.get("probability", 1.0), "probability")
@@ -162,14 +162,10 @@ class TraceBuilder:
         )
 
     def _create(self, event: Mapping[str, Any], time: float) -> None:
-        id_ = event.get("fact")
-        if not isinstance(id_, str) or not id_:
-            raise ValueError(f"fact {id_!r} is no id")
+        id_ = text_of(event.get("fact"), "fact")
         if id_ in self._index:
             raise ValueError(f"fact {id_!r} is created twice")
-        category = event.get("category", DEFAULT_CATEGORY)
-        if not isinstance(category, str):
-            raise ValueError(f"category {category!r} is no text")  # noqa: TRY004
+        category = text_of(event.get("category", DEFAULT_CATEGORY), "category")
         confidence = event.get("confidence")
         corrects = event.get("corrects")
         self._corrects.append(-1 if corrects is None else self._known(corrects))
@@ -216,7 +212,29 @@ def seconds_of(time: object) -> float:
     parsed = time if isinstance(time, datetime) else parse_timestamp(time)
     if parsed is None:
         raise ValueError(f"time {time!r} is none; write 2026-08-13T00:00:00Z")
-    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+    seconds = (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+    try:
+        datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(f"time {time!r} lies outside the years 1 to 9999 of UTC") from None
+    return seconds
+
+
+def text_of(value: object, name: str) -> str:
+    """Return a text of a trace that can be written.
+
+    Raises
+    ------
+    ValueError
+        It is no text, or empty, or no Unicode.
+    """
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} {value!r} is no text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} {value!r} is no Unicode text") from None
+    return value
 
 
 def _share(value: object, name: str) -> float:

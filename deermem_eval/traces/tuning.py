@@ -10,13 +10,13 @@ from deermem_eval.chunks import map_chunks
 from deermem_eval.errors import DeermemEvalError
 from deermem_eval.selection import simplex_grid
 from deermem_eval.traces.setting import Setting
-from deermem_eval.traces.signals import confidences, need_places
+from deermem_eval.traces.signals import TRACED, confidences, need_places, plain
 from deermem_eval.traces.simulator import PUBLISHED_WEIGHTS, simulate
 from deermem_eval.traces.study import needs_met
 from deermem_eval.traces.trace import Floats, Trace
 
 TUNING_COLUMNS = (
-    *("life", "confidence_weight", "confirmation_weight", "access_weight"),
+    *("recency", "life", "confidence_weight", "confirmation_weight", "access_weight"),
     *("share_tuned", "share_published", "share_confidence", "share_hindsight"),
 )
 
@@ -81,6 +81,7 @@ def leave_one_life_out(
         chosen = int(best[distance[1:][best].argmin()])
         rows.append(
             (
+                TRACED if recency is None else plain(recency),
                 trace.life,
                 *grid[chosen].tolist(),
                 *(of_grid[chosen], published, by_confidence, of_grid.max()),

@@ -158,16 +158,15 @@ def _print_json(lines: "Iterable[AuditLines]", table: BinaryIO) -> tuple[int, in
     """Print one document as it comes; what is unsound waits in a file for its end."""
     count = unsound = rows = 0
     with tempfile.TemporaryFile("w+", encoding="utf-8") as waiting:
-        sys.stdout.write('{"stores": [')
         for store in lines:
-            sys.stdout.write((",\n" if count else "\n") + store.printed)
+            sys.stdout.write((",\n" if count else '{"stores": [\n') + store.printed)
             for line in store.unsound:
                 waiting.write((",\n" if unsound else "\n") + line)
                 unsound += 1
             table.write(store.rows.encode())
             count += 1
             rows += store.evicted
-        sys.stdout.write('\n], "unsound": [')
+        sys.stdout.write(("" if count else '{"stores": [') + '\n], "unsound": [')
         waiting.seek(0)
         for line in waiting:
             sys.stdout.write(line)

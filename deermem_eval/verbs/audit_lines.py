@@ -76,7 +76,10 @@ def _text(store: AuditedStore, show_content: bool) -> str:
             f"{len(decision.evicted)}; corrections at risk {decision.corrections_at_risk}; the policies "
             f"disagree on {differing}"
         )
-        for fact in decision.evicted[:SHOWN] if differing else ():
+        is_shown = differing or len(disagreements) == len(
+            store.decisions
+        )  # one policy, or they part
+        for fact in decision.evicted[:SHOWN] if is_shown else ():
             score = "" if fact.score is None else f" {fact.score:.4f}"
             parts = "".join(
                 f"{sign} {name} {value:.3f}"
@@ -85,15 +88,16 @@ def _text(store: AuditedStore, show_content: bool) -> str:
             lines.append(f"    {fact.fact_id} ({fact.category}){score}: {fact.reason}{parts}")
             if show_content:
                 lines.append(f"      {_first_words(store, fact.fact_id)}")
-        if differing and len(decision.evicted) > SHOWN:
+        if is_shown and len(decision.evicted) > SHOWN:
             lines.append(f"    and {len(decision.evicted) - SHOWN} more")
     if store.evictions:
         months = ", ".join(
-            f"{one.month} {one.disagreements} of {one.evictions}" for one in store.shadow
+            f"{one.month} {one.disagreements} of {one.shadowed}" for one in store.shadow
         )
+        shadowed = sum(one.shadowed for one in store.shadow)
         lines.append(
             f"  its own audit: {store.evictions} evictions, the shadow policy disagreed in "
-            f"{store.shadow_disagreements} ({months})"
+            f"{store.shadow_disagreements} of the {shadowed} that it shadowed ({months})"
         )
     return "".join(f"{_printable(line)}\n" for line in lines)
 

@@ -102,6 +102,7 @@ def recencies(text: str) -> list[float | None]:
 
 def run(options: argparse.Namespace) -> int:
     """Simulate, and print shares of needs met and how the policies compare."""
+    from deermem_eval.errors import DeermemEvalError
     from deermem_eval.files import write_file
     from deermem_eval.traces import (
         SignalModel,
@@ -126,6 +127,9 @@ def run(options: argparse.Namespace) -> int:
     model = SignalModel(**{name: value for name, value in assumed.items() if value is not None})
     traces, unanswerable = load_traces(options.trace, cache_folder(options), model=model)
     check_study(traces, study)
+    for path in filter(None, (options.output_file, options.trace_file)):
+        if Path(absolute(path)).is_dir():
+            raise DeermemEvalError(f"{path} is a folder; name a file")
     stores = len(traces) * len(study.policies) * len(study.capacities) * len(study.confidence)
     say(f"simulating {stores * study.seeds:,} stores in {len(traces)} lives")
     if options.trace_file:
@@ -139,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
     facts = sum(len(trace.fact_ids) for trace in traces)
     say(
         f"{len(traces)} lives, {facts} facts, {needs} needs"
-        + (f" ({unanswerable} questions rest on no fact)" if unanswerable else "")
+        + (f" ({unanswerable} questions lack a fact and are left out)" if unanswerable else "")
         + f"; simulated in {time.perf_counter() - began:.1f} s"
     )
     if options.output_file:
@@ -159,7 +163,8 @@ def run(options: argparse.Namespace) -> int:
         )
         return 0
     _print(settings)
-    for line in comparison_in_words(compared):
+    named = given["policies"] or ("hybrid-v1",)
+    for line in comparison_in_words(compared, policies=[one for one in named if one != baseline]):
         print(line)
     return 0
 

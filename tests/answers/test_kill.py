@@ -15,8 +15,8 @@ from tests.chat_server import Answer, ChatServer, serving_chat
 STEPS = {
     "before a row": ("deermem_eval.answers.runner", "write_answer", "before"),
     "after a row": ("deermem_eval.answers.runner", "write_answer", "after"),
-    "before the temporary file": ("deermem_eval.files", "_write_new", "before"),
-    "before the rename": ("deermem_eval.files", "_write_new", "after"),
+    "before the temporary file": ("deermem_eval.files", "new_file", "before"),
+    "before the rename": ("deermem_eval.files", "_sync_file", "after"),
     "after the rename": ("deermem_eval.files", "_settle", "before"),
     "before the journal": ("deermem_eval.answers.runner", "append_attempt", "before"),
     "after the journal": ("deermem_eval.answers.runner", "append_attempt", "after"),

@@ -62,11 +62,31 @@ def test_a_policy_of_ones_own_lives_too(lives, command, tmp_path, monkeypatch):
     assert shares["fifo"] == shares["own_policy:keep"]
 
 
+def test_policies_that_are_named_are_compared_in_words(lives, command):
+    out = command("simulate", lives, *FEW, "--policy", "recency,fifo")[1]
+    assert "fifo meets" in out
+    assert "recency" in out.partition("fifo meets")[2]
+
+
+def test_a_capacity_beyond_all_facts_keeps_all(lives, command):
+    asked = (
+        "--capacity",
+        "99999999999999999999",
+        "--policy",
+        "hybrid-v1",
+        "--seeds",
+        "1",
+        "--json",
+    )
+    settings = json.loads(command("simulate", lives, *asked)[1])["settings"]
+    assert {row["share"] for row in settings} == {1.0}
+
+
 def test_a_store_and_a_longmemeval_file_are_traces(root, command):
     data = root / "data" / "sample"
     code, _, err = command("simulate", data / "dataset.json", *FEW, "--policy", "confidence,fifo")
     assert code == 0
-    assert "questions rest on no fact" in err
+    assert "questions lack a fact and are left out" in err
     refusal = command("simulate", data / "store", *FEW)
     assert refusal[0] == 2
     assert "holds no life with a need" in refusal[2]
@@ -110,7 +130,9 @@ def test_a_broken_trace_is_refused_in_one_line(tmp_path, command, content, said)
         (("--confidence", "stored", "--capacity", "5"), "has facts without a confidence"),
         (("--recency", "2", "--capacity", "5"), "recency is 2.0, and must be in 0..1"),
         (("--recency", "soon"), "'soon' is no list of numbers in 0..1, or traced"),
-        (("--seeds", "0"), "seeds is 0, and must be at least 1"),
+        (("--seeds", "1000000000000"), "seeds is 1000000000000, and must be in 1..10000"),
+        (("--output-file", "."), ". is a folder; name a file"),
+        (("--seeds", "0"), "seeds is 0, and must be in 1..10000"),
         (("--top-k", "-1"), "top_k is -1"),
         (("--remention-probability", "1.1"), "remention_probability is 1.1"),
         (("--policy", "lru", "--capacity", "5"), "policy 'lru' is not one of"),

@@ -183,7 +183,7 @@ def rename_policy(run):
     ("spoil", "said"),
     [
         (lambda run: (run / "qa.rows.jsonl").unlink(), "holds neither qa.rows.jsonl nor answers"),
-        (rename_policy, "policy 'lru' is not one of the protocol's, confidence, hybrid-v1"),
+        (rename_policy, "policy 'lru' is not one of confidence, correction-tie-break"),
         (lambda run: change_row(run, 0, case_id="x"), "case .* pairs must be complete"),
         (lambda run: (run / "qa_run.json").unlink(), "qa_run.json does not exist"),
     ],

@@ -288,7 +288,7 @@ def test_grades_fail_with_the_answers_that_they_wait_for(small, tmp_path):
         ([], {"capacity": "11"}, r"capacity 11 is outside 1\.\.10"),
         ([], {"capacity": "seven"}, "capacity is 'seven', and the notebook declares it as int"),
         ([], {"capacity": True}, "capacity is True, and the notebook declares it as int"),
-        ([], {"capacity": "[7"}, "value of parameter capacity, line 1: "),
+        ([], {"capacity": "[7"}, "value of parameter capacity, line [12]: "),
         ([], {"weights": [0.6, 0.2, 0.1]}, "sum to 0.9, and must sum to 1"),
         ([], {"weights": "[0.6, 0.4]"}, "weights has 2 values"),
         ([], {"weights": "0.65"}, "weights is 0.65, and the notebook declares it as list"),
@@ -317,7 +317,7 @@ def test_outcomes_of_an_unknown_policy_are_refused_before_a_kernel_starts(root, 
     shutil.copytree(root / "data" / "pr4789", tmp_path / "mine")
     path = tmp_path / "mine" / "outcomes.csv"
     path.write_text(path.read_text().replace(",confidence,", ",confidense,"))
-    with pytest.raises(DeermemEvalError, match="policy 'confidense' is not one of the protocol's"):
+    with pytest.raises(DeermemEvalError, match="policy 'confidense' is not one of confidence, "):
         plan_notebooks(["05_grades"], {"protocol": str(tmp_path / "mine")})
 
 

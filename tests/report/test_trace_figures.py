@@ -88,9 +88,11 @@ def test_tuned_weights_life_by_life(tables):
     tuning = tables["tuning"]
     figure = tuned_weights(tuning, capacity=100)
     refuse_overlaps(figure, "tuning")
-    (axis,) = figure.axes
-    drawn = [list(line.get_xdata()) for line in axis.lines]
-    for name in ("share_confidence", "share_published", "share_tuned", "share_hindsight"):
-        assert list(tuning[name]) in drawn
-    gain = 100 * (tuning["share_tuned"] - tuning["share_published"]).mean()
-    assert f"{gain:+.1f} points" in figure_title(figure)
+    panels = dict(iter(tuning.groupby("recency", sort=False)))
+    assert list(panels) == ["traced", "0.5"]
+    for axis, (recency, of) in zip(figure.axes, panels.items(), strict=True):
+        drawn = [list(line.get_xdata()) for line in axis.lines]
+        for name in ("share_confidence", "share_published", "share_tuned", "share_hindsight"):
+            assert list(of[name]) in drawn
+        gain = 100 * (of["share_tuned"] - of["share_published"]).mean()
+        assert f"{gain:+.1f} points (needs {recency})" in figure_title(figure)

@@ -22,6 +22,7 @@ from deermem_eval.traces import (
 )
 
 QUARTERS = st.integers(-8, 8).map(lambda n: n / 4)
+from deermem_eval.traces.comparison import smallest_p
 
 
 @given(st.lists(QUARTERS, min_size=1, max_size=9))
@@ -47,7 +48,7 @@ def test_many_lives_are_flipped_at_random_and_come_near_what_is_exact():
     differences = np.random.default_rng(2).normal(0.25, 1, 20)
     exact = sign_flip_p(differences)
     assert sign_flip_p([*differences, 0.0]) == pytest.approx(exact, abs=0.006)
-    assert sign_flip_p([0.1] * 60) == 1 / 100_000
+    assert sign_flip_p([0.1] * 60) == smallest_p(60) == 1 / 100_001
 
 
 @settings(max_examples=25)
@@ -168,11 +169,18 @@ def test_a_policy_that_was_not_simulated_is_refused(more):
         compare_policies(outcomes(), **more)
 
 
+def test_one_life_gives_no_interval():
+    one = outcomes()[lambda table: table["life"] == outcomes()["life"].iloc[0]]
+    compared = compare_policies(one)
+    assert compared[["lower", "upper"]].isna().all(axis=None)
+    assert "(one life gives no interval); p 1, after Holm 1" in comparison_in_words(compared)[0]
+
+
 def test_a_comparison_says_what_so_few_lives_can_show():
     lines = comparison_in_words(compare_policies(outcomes()))
     assert len(lines) == 3
     assert lines[0].startswith("hybrid-v1 meets 60.0 %, confidence 46.7 % of needs at capacity 25")
-    assert "+13.3 points [+0.0, +20.0], not told from none; p 0.5, after Holm 0.5" in lines[0]
+    assert "+13.3 points [+0.0, +20.0]; p 0.5, after Holm 0.5" in lines[0]
     assert "3 lives are 3 observations: no p-value can fall below 0.25" in lines[-1]
     assert "after Holm over the 1 policies of a setting none below 0.25" in lines[-1]
     assert comparison_in_words(compare_policies(outcomes(), policies=["bound"])) == []

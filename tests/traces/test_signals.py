@@ -203,10 +203,9 @@ def test_blind_confidence_is_the_same_whatever_is_needed_and_full_one_orders_by_
     blind = confidences(trace, "rho=0", seed)
     assert (blind == confidences(needless, "rho=0", seed)).all()
     full, needs = confidences(trace, "rho=1", seed), times_needed(trace)
-    order = np.argsort(needs, kind="stable")
-    assert (np.diff(full[order]) >= 0).all()
-    assert ((np.diff(full[order]) > 0) == (np.diff(needs[order]) > 0)).all()
-    assert (full == confidences(trace, "rho=1", seed + 1)).all()
+    order = np.argsort(full, kind="stable")
+    assert (np.diff(needs[order]) >= 0).all()
+    assert len(set(full.tolist())) == len(full)
 
 
 def test_confidence_knows_the_more_of_what_is_needed_the_larger_rho():
@@ -218,7 +217,8 @@ def test_confidence_knows_the_more_of_what_is_needed_the_larger_rho():
     ]
     assert abs(known[0]) < 0.06
     assert (np.diff(known) > 0.05).all()
-    assert known[-1] == pytest.approx(1)
+    full = confidences(trace, "rho=1", 0)
+    assert (np.diff(needs[np.argsort(full)]) >= 0).all()
 
 
 @given(st.lists(st.sampled_from((0.0, 1.0, 2.0, 7.0)), max_size=30))

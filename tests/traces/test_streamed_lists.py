@@ -86,7 +86,7 @@ def test_what_is_no_list_of_json_is_refused(tmp_path, monkeypatch, content, said
 
 def test_a_file_that_is_none_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere.json"):
-        with pytest.raises(DeermemEvalError, match="cannot be read"):
+        with pytest.raises(DeermemEvalError, match="is no regular file"):
             streamed(path)
 
 

@@ -104,7 +104,7 @@ def test_a_life_has_the_same_outcomes_whatever_is_studied_beside_it(outcomes, li
     ("study", "said"),
     [
         ({"capacities": (25, -1)}, "capacity is -1, and must be a whole number from 0"),
-        ({"seeds": 0}, "seeds is 0, and must be at least 1"),
+        ({"seeds": 0}, "seeds is 0, and must be in 1..10000"),
         ({"policies": ("fifo", "fifo")}, "policies are .*give at least one, none of them twice"),
         ({"policies": ()}, "policies are"),
         ({"capacities": ()}, "capacities are"),
@@ -122,6 +122,17 @@ def test_a_study_that_is_none_is_refused(study, said):
 def test_a_recency_outside_0_to_1_is_refused(lives):
     with pytest.raises(DeermemEvalError, match="recency is 1.5, and must be in 0..1"):
         run_study(lives, replace(STUDY, recencies=(1.5,)))
+
+
+def test_lives_of_one_name_are_refused(lives):
+    with pytest.raises(DeermemEvalError, match="two lives are called made-0; rename one"):
+        run_study([lives[0], lives[0]], STUDY)
+
+
+def test_a_model_of_confidence_has_one_name():
+    assert replace(STUDY, confidence=("rho=0.30",)).confidence == ("rho=0.3",)
+    with pytest.raises(DeermemEvalError, match="none of them twice"):
+        replace(STUDY, confidence=("rho=0.30", "rho=0.3"))
 
 
 def test_a_life_without_needs_is_refused_by_name():
