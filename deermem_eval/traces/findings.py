@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from deermem_eval.traces.comparison import smallest_p
+from deermem_eval.traces.signals import TRACED
 from deermem_eval.traces.study import BOUND
 
 
@@ -56,7 +57,7 @@ def findings(
     best = (
         f", and the best other policy, {rivals.idxmax()}, {rivals.max():.1%}" if len(rivals) else ""
     )
-    setting = f"at capacity {capacity}, confidence {confidence}, needs {recency}"
+    setting = f"at capacity {capacity}, confidence {confidence}, needs {_when(recency)}"
     lines.append(
         f"Of all needs ({setting}), {baseline} meets {of_model[baseline]:.1%}, {candidate} "
         f"{of_model[candidate]:.1%}{best}; the bound is {bound:.1%}."
@@ -80,7 +81,7 @@ def findings(
         triples = of[names].round(6).value_counts()
         most = " / ".join(f"{weight:g}" for weight in triples.index[0])
         lines.append(
-            f"With needs {when} (same capacity and confidence), weights of hybrid-v1 tuned on all other "
+            f"With needs {_when(str(when))} (same capacity and confidence), weights of hybrid-v1 tuned on all other "
             f"lives meet {gains[0]:+.1f} points against the published ones on the life left out, "
             f"{gains[1]:+.1f} against confidence; they are {most} in {int(triples.iloc[0])} of {len(of)} lives."
         )
@@ -90,6 +91,10 @@ def findings(
         f"{smallest:.2g}, and after Holm over the {family} settings of the map {min(1.0, smallest * family):.2g}."
     )
     return lines
+
+
+def _when(recency: str) -> str:
+    return "as traced" if recency == TRACED else f"of recency {recency}"
 
 
 def _points(difference: float) -> str:

@@ -128,7 +128,7 @@ def run_study(
 
 
 @dataclass(frozen=True)
-class Stores:
+class StoreBatch:
     """Stores of one trace: what differs between them."""
 
     labels: tuple[tuple[str, int], ...]
@@ -140,11 +140,11 @@ class Stores:
         return np.array([seed for _, seed in self.labels], dtype=np.int64)
 
 
-def stores_of(trace: Trace, study: Study) -> list[Stores]:
+def stores_of(trace: Trace, study: Study) -> list[StoreBatch]:
     """Return the stores of a study on a trace, as many at a time as are simulated together."""
     labels = [(model, seed) for model in study.confidence for seed in range(study.seeds)]
     return [
-        Stores(tuple(part), np.array([confidences(trace, model, seed) for model, seed in part]))
+        StoreBatch(tuple(part), np.array([confidences(trace, model, seed) for model, seed in part]))
         for start in range(0, len(labels), STORES_AT_A_TIME)
         if (part := labels[start : start + STORES_AT_A_TIME])
     ]

@@ -95,4 +95,6 @@ def test_tuned_weights_life_by_life(tables):
         for name in ("share_confidence", "share_published", "share_tuned", "share_hindsight"):
             assert list(of[name]) in drawn
         gain = 100 * (of["share_tuned"] - of["share_published"]).mean()
-        assert f"{gain:+.1f} points (needs {recency})" in figure_title(figure)
+        when = "as traced" if recency == "traced" else f"of recency {recency}"
+        assert axis.get_title(loc="left") == f"needs {when}"
+        assert f"{gain:+.1f} points (needs {when})" in figure_title(figure)
