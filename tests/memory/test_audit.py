@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -345,6 +347,13 @@ def test_two_processes_find_what_one_finds(tmp_path, command):
     one = command("audit", tmp_path, "--json", *WHEN)
     assert json.loads(one[1])["stores"][119]["user"] == "u119"
     assert command("audit", tmp_path, "--json", *WHEN, "--workers", "2") == one
+
+
+def test_an_audit_starts_without_pandas():
+    """Workers import what an audit needs each time that they start."""
+    code = "import sys, deermem_eval.verbs.audit_lines; print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"
 
 
 def test_the_root_comes_from_the_environment(pair, command, monkeypatch):
