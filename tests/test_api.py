@@ -71,7 +71,7 @@ PUBLIC = {
         "Question", "Setting", "SignalModel", "Study", "TUNING_COLUMNS", "Trace", "Turn",
         "ages_of_needs", "build_trace", "check_study", "cluster_interval", "compare_policies",
         "comparison_in_words", "confidences", "constructed_assumption", "decision_map",
-        "fetch_locomo", "findings", "holm", "kept_sets", "leave_one_life_out", "load_traces",
+        "fetch_locomo", "findings", "holm", "kept_sets", "leave_one_life_out", "LoadedTraces", "load_traces",
         "locomo_path", "made_life", "made_lives", "most_needs_met", "need_places", "needs_met",
         "read_locomo", "read_longmemeval_lives", "read_store_traces", "read_traces", "run_study",
         "shares_by_life", "shares_by_setting", "sign_flip_p", "simulate", "trace_events",

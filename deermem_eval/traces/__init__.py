@@ -21,7 +21,7 @@ from deermem_eval.traces.longmemeval_lives import read_longmemeval_lives
 from deermem_eval.traces.setting import Setting
 from deermem_eval.traces.signals import SignalModel, confidences, need_places, trace_of_life
 from deermem_eval.traces.simulator import kept_sets, simulate
-from deermem_eval.traces.sources import load_traces
+from deermem_eval.traces.sources import LoadedTraces, load_traces
 from deermem_eval.traces.store_traces import read_store_traces
 from deermem_eval.traces.study import (
     BOUND,
@@ -50,6 +50,7 @@ __all__ = [
     "POLICIES",
     "TUNING_COLUMNS",
     "Life",
+    "LoadedTraces",
     "Making",
     "Need",
     "Noted",

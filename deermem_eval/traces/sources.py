@@ -1,5 +1,6 @@
 """Traces by name: made ones, LoCoMo, a LongMemEval file, a DeerMem store, or a file in the trace format."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from deermem_eval.errors import DeermemEvalError
@@ -14,10 +15,41 @@ from deermem_eval.traces.trace import Trace
 NAMES = (MADE_NAME, LOCOMO_NAME)
 
 
-def load_traces(
-    name: str, cache_dir: Path, *, model: SignalModel | None = None
-) -> tuple[tuple[Trace, ...], int]:
-    """Return traces, and how many questions were left out because a part of their evidence is in no fact.
+@dataclass(frozen=True)
+class LoadedTraces:
+    """Lives with needs, and what was left out.
+
+    Attributes
+    ----------
+    traces : tuple of Trace
+    unanswerable : int
+        Questions a part of whose evidence is in no fact.
+    needless : int
+        Lives in which nothing is needed.
+    """
+
+    traces: tuple[Trace, ...]
+    unanswerable: int
+    needless: int
+
+    def in_words(self) -> str:
+        """Say how much there is, and what was left out."""
+        facts = sum(len(trace.fact_ids) for trace in self.traces)
+        needs = sum(len(trace.needs) for trace in self.traces)
+        left = [
+            f"{count} {what}"
+            for count, what in (
+                (self.unanswerable, "questions that lack a fact"),
+                (self.needless, "lives without a need"),
+            )
+            if count
+        ]
+        out = f"; left out: {', '.join(left)}" if left else ""
+        return f"{len(self.traces)} lives, {facts} facts, {needs} needs{out}"
+
+
+def load_traces(name: str, cache_dir: Path, *, model: SignalModel | None = None) -> LoadedTraces:
+    """Return traces by name.
 
     Parameters
     ----------
@@ -48,7 +80,7 @@ def load_traces(
         raise DeermemEvalError(
             f"trace {name} holds no life with a need, so nothing can be met or missed; name another"
         )
-    return asked, unanswerable
+    return LoadedTraces(asked, unanswerable, len(traces) - len(asked))
 
 
 def _of_path(path: Path, model: SignalModel | None) -> tuple[tuple[Trace, ...], int]:
@@ -60,7 +92,7 @@ def _of_path(path: Path, model: SignalModel | None) -> tuple[tuple[Trace, ...], 
         traces, unanswerable = [], 0
         for life in read_longmemeval_lives(path):
             unanswerable += life.unanswerable
-            if life.questions:
+            if life.facts:
                 traces.append(trace_of_life(life, model))
         return tuple(traces), unanswerable
     raise DeermemEvalError(

@@ -125,13 +125,14 @@ def run(options: argparse.Namespace) -> int:
     study = Study(seeds=options.seeds, **{name: of for name, of in given.items() if of})
     assumed = {"top_k": options.top_k, "remention_probability": options.remention_probability}
     model = SignalModel(**{name: value for name, value in assumed.items() if value is not None})
-    traces, unanswerable = load_traces(options.trace, cache_folder(options), model=model)
+    loaded = load_traces(options.trace, cache_folder(options), model=model)
+    traces = loaded.traces
     check_study(traces, study)
     for path in filter(None, (options.output_file, options.trace_file)):
         if Path(absolute(path)).is_dir():
             raise DeermemEvalError(f"{path} is a folder; name a file")
     stores = len(traces) * len(study.policies) * len(study.capacities) * len(study.confidence)
-    say(f"simulating {stores * study.seeds:,} stores in {len(traces)} lives")
+    say(f"{loaded.in_words()}; simulating {stores * study.seeds:,} stores")
     if options.trace_file:
         write_traces(Path(absolute(options.trace_file)), traces)
     began = time.perf_counter()
@@ -139,13 +140,7 @@ def run(options: argparse.Namespace) -> int:
     settings = shares_by_setting(outcomes)
     baseline = "confidence" if "confidence" in study.policies else study.policies[0]
     compared = compare_policies(outcomes, baseline=baseline)
-    needs = sum(len(trace.needs) for trace in traces)
-    facts = sum(len(trace.fact_ids) for trace in traces)
-    say(
-        f"{len(traces)} lives, {facts} facts, {needs} needs"
-        + (f" ({unanswerable} questions lack a fact and are left out)" if unanswerable else "")
-        + f"; simulated in {time.perf_counter() - began:.1f} s"
-    )
+    say(f"simulated in {time.perf_counter() - began:.1f} s")
     if options.output_file:
         path = Path(absolute(options.output_file))
         write_file(path, outcomes.to_csv(index=False, lineterminator="\n").encode())
@@ -154,9 +149,10 @@ def run(options: argparse.Namespace) -> int:
         print_json(
             {
                 "lives": len(traces),
-                "facts": facts,
-                "needs": needs,
-                "unanswerable": unanswerable,
+                "facts": sum(len(trace.fact_ids) for trace in traces),
+                "needs": sum(len(trace.needs) for trace in traces),
+                "unanswerable": loaded.unanswerable,
+                "needless": loaded.needless,
                 "settings": _records(settings),
                 "comparisons": _records(compared),
             }

@@ -42,7 +42,8 @@ def test_locomo_is_fetched_from_a_folder_once_and_loaded_by_name(reference, tmp_
     folder = reference / "locomo"
     assert fetch_locomo(tmp_path, upstream=folder).origin == f"copied from {folder}"
     assert fetch_locomo(tmp_path, upstream=folder).origin == "there already"
-    traces, unanswerable = load_traces("locomo", tmp_path)
+    loaded = load_traces("locomo", tmp_path)
+    traces, unanswerable = loaded.traces, loaded.unanswerable
     assert len(traces) == 10
     assert sum(len(trace.needs) for trace in traces) + unanswerable == 1540
 
@@ -254,10 +255,13 @@ def test_a_store_tells_when_facts_came_were_confirmed_and_were_looked_for(tmp_pa
 
 
 def test_a_trace_is_loaded_by_name_or_path_and_one_without_needs_is_refused(root, tmp_path):
-    made, unanswerable = load_traces("made", tmp_path)
+    loaded = load_traces("made", tmp_path)
+    made, unanswerable = loaded.traces, loaded.unanswerable
     assert (len(made), unanswerable) == (10, 0)
     sample = root / "data" / "sample"
-    lives, left_out = load_traces(str(sample / "dataset.json"), tmp_path)
+    loaded = load_traces(str(sample / "dataset.json"), tmp_path)
+    lives, left_out = loaded.traces, loaded.unanswerable
+    assert "lives without a need" in loaded.in_words()
     rows = json.loads((sample / "dataset.json").read_text("utf-8"))
     assert len(lives) + left_out == len(rows)
     assert all(len(trace.needs) == 1 for trace in lives)
