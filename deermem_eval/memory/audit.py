@@ -18,6 +18,8 @@ from deermem_eval.memory.stores import (
     read_store,
 )
 from deermem_eval.policies import (
+    EVICTION_POLICY_CONFIDENCE,
+    EVICTION_POLICY_HYBRID_V1,
     EvictedFact,
     HybridParameters,
     Policy,
@@ -30,7 +32,7 @@ from deermem_eval.policies import (
 
 SHARES = (0.5, 0.75, 0.9)
 DEERMEM_CAPACITY = 100
-POLICIES = ("confidence", "hybrid-v1")
+POLICIES = (EVICTION_POLICY_CONFIDENCE, EVICTION_POLICY_HYBRID_V1)
 """The policies that are audited unless others are named."""
 
 

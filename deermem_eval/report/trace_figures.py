@@ -17,9 +17,9 @@ from deermem_eval.report.style import (
     line_look,
     set_title,
 )
+from deermem_eval.traces import BOUND
+from deermem_eval.traces.findings import needs_when
 
-BOUND = "bound"
-TRACED = "traced"
 MARK = "#d55e00"
 STRONGEST = 0.25
 """Difference in shares from which a cell of the map is as dark as it gets."""
@@ -245,13 +245,13 @@ def tuned_weights(tuning: pd.DataFrame, *, capacity: int) -> Figure:
                     label=label if axis is axes[0] else None,
                     clip_on=False,
                 )
-            axis.set_title(f"needs {_when(str(recency))}", fontweight="normal")
+            axis.set_title(f"needs {needs_when(str(recency))}", fontweight="normal")
             axis.set_xlabel("share of needs met")
         axes[0].set_yticks(range(len(lives)), lives)
         axes[0].set_ylim(len(lives) - 0.5, -0.5)
         figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=5.5)
         gains = [
-            f"{100 * (of['share_tuned'] - of['share_published']).mean():+.1f} points (needs {_when(str(recency))})"
+            f"{100 * (of['share_tuned'] - of['share_published']).mean():+.1f} points (needs {needs_when(str(recency))})"
             for recency, of in panels
         ]
         set_title(
@@ -260,10 +260,6 @@ def tuned_weights(tuning: pd.DataFrame, *, capacity: int) -> Figure:
             "against the published ones",
         )
     return figure
-
-
-def _when(recency: str) -> str:
-    return "as traced" if recency == TRACED else f"of recency {recency}"
 
 
 def _position(value: float, ticks: Sequence[float]) -> float:

@@ -57,7 +57,7 @@ def findings(
     best = (
         f", and the best other policy, {rivals.idxmax()}, {rivals.max():.1%}" if len(rivals) else ""
     )
-    setting = f"at capacity {capacity}, confidence {confidence}, needs {_when(recency)}"
+    setting = f"at capacity {capacity}, confidence {confidence}, needs {needs_when(recency)}"
     lines.append(
         f"Of all needs ({setting}), {baseline} meets {of_model[baseline]:.1%}, {candidate} "
         f"{of_model[candidate]:.1%}{best}; the bound is {bound:.1%}."
@@ -81,7 +81,7 @@ def findings(
         triples = of[names].round(6).value_counts()
         most = " / ".join(f"{weight:g}" for weight in triples.index[0])
         lines.append(
-            f"With needs {_when(str(when))} (same capacity and confidence), weights of hybrid-v1 tuned on all other "
+            f"With needs {needs_when(str(when))} (same capacity and confidence), weights of hybrid-v1 tuned on all other "
             f"lives meet {gains[0]:+.1f} points against the published ones on the life left out, "
             f"{gains[1]:+.1f} against confidence; they are {most} in {int(triples.iloc[0])} of {len(of)} lives."
         )
@@ -93,7 +93,8 @@ def findings(
     return lines
 
 
-def _when(recency: str) -> str:
+def needs_when(recency: str) -> str:
+    """Say when needs come, after the word `needs`: `as traced`, or `of recency 0.5`."""
     return "as traced" if recency == TRACED else f"of recency {recency}"
 
 

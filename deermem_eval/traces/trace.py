@@ -101,7 +101,7 @@ class TraceBuilder:
     Parameters
     ----------
     life : str
-    where : callable or None
+        Its name.
     """
 
     def __init__(self, life: str) -> None:

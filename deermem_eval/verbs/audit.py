@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from deermem_eval.verbs.options import (
     absolute,
+    add_capacities,
     add_json,
     add_policies,
     add_workers,
     policies_given,
     say,
-    whole_numbers,
 )
 
 if TYPE_CHECKING:
@@ -42,13 +42,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="STORE",
         help=f"a DeerMem folder (default: the environment variable {ROOT_VARIABLE}, else ~/.deermem)",
     )
-    parser.add_argument(
-        "--capacity",
-        type=whole_numbers,
-        default=[],
-        action="extend",
-        metavar="N[,N...]",
-        help="capacities to look at (default: each store's size times 0.5, 0.75 and 0.9, and 100)",
+    add_capacities(
+        parser,
+        "capacities to look at (default: each store's size times 0.5, 0.75 and 0.9, and 100)",
     )
     add_policies(parser, "confidence and hybrid-v1")
     parser.add_argument(

@@ -81,6 +81,18 @@ def add_weights(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_capacities(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add `--capacity` of a verb that takes several."""
+    parser.add_argument(
+        "--capacity",
+        type=whole_numbers,
+        default=[],
+        action="extend",
+        metavar="N[,N...]",
+        help=meaning,
+    )
+
+
 def add_policies(parser: argparse.ArgumentParser, default: str) -> None:
     """Add `--policy`."""
     parser.add_argument(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deermem_eval.verbs.options import (
     absolute,
+    add_capacities,
     add_dataset,
     add_json,
     add_policies,
@@ -17,7 +18,6 @@ from deermem_eval.verbs.options import (
     protocol_name,
     say,
     selector_name,
-    whole_numbers,
 )
 
 NAME = "run-policy"
@@ -34,14 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="new folder for run.json, policy.raw.jsonl and summary.json; none: print only",
     )
-    parser.add_argument(
-        "--capacity",
-        type=whole_numbers,
-        default=[],
-        action="extend",
-        metavar="N[,N...]",
-        help="facts kept of a pool (default: the protocol's capacities)",
-    )
+    add_capacities(parser, "facts kept of a pool (default: the protocol's capacities)")
     add_policies(parser, "the protocol's two")
     add_weights(parser)
     add_selector(parser)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from deermem_eval.verbs.options import (
     absolute,
     add_cache,
+    add_capacities,
     add_json,
     add_policies,
     add_workers,
@@ -16,7 +17,6 @@ from deermem_eval.verbs.options import (
     policies_given,
     print_json,
     say,
-    whole_numbers,
 )
 
 if TYPE_CHECKING:
@@ -37,14 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="made (the default: ten lives from documented distributions), locomo (fetch it first), a "
         "DeerMem folder, a LongMemEval .json, or a .jsonl or .parquet file in the trace format",
     )
-    parser.add_argument(
-        "--capacity",
-        type=whole_numbers,
-        default=[],
-        action="extend",
-        metavar="N[,N...]",
-        help="facts that a store holds (default: 25,50,75,100,150,200)",
-    )
+    add_capacities(parser, "facts that a store holds (default: 25,50,75,100,150,200)")
     add_policies(parser, "ten, with the clairvoyant")
     parser.add_argument(
         "--confidence",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from deermem_eval.verbs.options import (
     absolute,
+    add_capacities,
     add_dataset,
     add_json,
     add_protocol,
@@ -15,7 +16,6 @@ from deermem_eval.verbs.options import (
     print_json,
     protocol_name,
     say,
-    whole_numbers,
 )
 
 if TYPE_CHECKING:
@@ -33,14 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the verb's options."""
     add_protocol(parser)
     add_dataset(parser)
-    parser.add_argument(
-        "--capacity",
-        type=whole_numbers,
-        default=[],
-        action="extend",
-        metavar="N[,N...]",
-        help="facts kept of a pool (default: the protocol's QA capacity)",
-    )
+    add_capacities(parser, "facts kept of a pool (default: the protocol's QA capacity)")
     way = parser.add_mutually_exclusive_group()
     way.add_argument(
         "--step",
